@@ -1,0 +1,169 @@
+"""Reads a configuration: TOML, every key known, every fault told with file, line and key.
+
+Nothing is touched but files: no device, no broker. A relative path is relative to the configuration's own folder,
+for a service has no working directory that its administrator would think of. Sections that are left out have the
+values that the example shows: a broker on this machine, a dealer's page on port 8470.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import tomllib
+from collections.abc import Mapping
+from dataclasses import replace
+from pathlib import Path
+from typing import TypeVar
+
+from pydantic import ValidationError
+
+from scannerd import games
+from scannerd.config_digest import digest
+from scannerd.config_problems import Problems, unknown_key
+from scannerd.config_scanners import ScannerLoader
+from scannerd.core.games import Plan
+from scannerd.errors import ConfigError
+from scannerd.registry import Registry, strictly
+from scannerd.settings import Config, Display, Mqtt, Round, Section, Table
+from scannerd.toml_lines import Place, key_lines
+
+SectionT = TypeVar("SectionT", bound=Section)
+
+_SECTIONS = ("table", "scanner", "round", "mqtt", "display")
+_MQTT_FILES = ("password_file", "ca_file", "cert_file", "key_file")
+_CREDENTIAL = "mqtt-password"
+_TOML_PLACE = re.compile(r" \(at (?:line (\d+), column \d+|end of document)\)$")
+
+
+def load(path: Path, *, registry: Registry | None = None, environ: Mapping[str, str] = os.environ) -> Config:
+    """Reads and checks a configuration.
+
+    Args:
+        path: the file.
+        registry: the drivers; by default those that are installed.
+        environ: names the folder of systemd's credentials, in `CREDENTIALS_DIRECTORY`.
+
+    Raises:
+        ConfigError: it can't be used; all that is wrong is told at once. Whoever wrote the file must act.
+    """
+    text = _read(path)
+    data = _parse(path, text)
+    problems = Problems(path, key_lines(text))
+    config = _Loader(path, data, problems, registry or Registry(), environ).load()
+    problems.raise_any()
+    if config is None:
+        raise ConfigError((f"{path}:1: it can't be used",))
+    return config
+
+
+def _read(path: Path) -> str:
+    try:
+        return path.read_bytes().decode("utf-8")
+    except OSError as error:
+        raise ConfigError((f"{path}: can't be read: {error.strerror}",)) from None
+    except UnicodeDecodeError as error:
+        line = error.object.count(b"\n", 0, error.start) + 1
+        raise ConfigError(
+            (f"{path}:{line}: expected UTF-8, found the byte 0x{error.object[error.start]:02x}",)
+        ) from None
+
+
+def _parse(path: Path, text: str) -> dict[str, object]:
+    try:
+        return tomllib.loads(text)
+    except tomllib.TOMLDecodeError as error:
+        match = _TOML_PLACE.search(str(error))
+        line = match[1] if match and match[1] else text.count("\n") + 1
+        raise ConfigError((f"{path}:{line}: expected TOML: {_TOML_PLACE.sub('', str(error))}",)) from None
+
+
+class _Loader:
+    """One run over one document; a part that has a problem is None from then on, and the others are looked at still."""
+
+    def __init__(
+        self,
+        path: Path,
+        data: dict[str, object],
+        problems: Problems,
+        registry: Registry,
+        environ: Mapping[str, str],
+    ) -> None:
+        self._path = path
+        self._beside = path.resolve().parent
+        self._data = data
+        self._problems = problems
+        self._registry = registry
+        self._environ = environ
+
+    def load(self) -> Config | None:
+        for key in self._data.keys() - set(_SECTIONS):
+            self._problems.add((key,), unknown_key(key, _SECTIONS))
+        table, round_ = self._section("table", Table), self._section("round", Round)
+        mqtt, display = self._section("mqtt", Mqtt), self._section("display", Display)
+        plan = self._plan(table)
+        scanners = ScannerLoader(self._data, self._beside, self._problems, self._registry).load(plan)
+        self._check_mqtt(mqtt)
+        if table is None or round_ is None or mqtt is None or display is None or plan is None or scanners is None:
+            return None
+        config = Config(
+            path=self._path,
+            table=self._absolute(table, ("state_dir",)),
+            plan=plan,
+            scanners=scanners,
+            round=round_,
+            mqtt=self._absolute(self._with_credential(mqtt), _MQTT_FILES),
+            display=display,
+            digest="",
+        )
+        return replace(config, digest=digest(config))
+
+    def _section(self, name: str, model: type[SectionT]) -> SectionT | None:
+        return self._model((name,), model, self._data.get(name, {}))
+
+    def _model(self, place: Place, model: type[SectionT], value: object) -> SectionT | None:
+        if not isinstance(value, dict):
+            self._problems.add(place, f"expected a table, [{place[-1]}]")
+            return None
+        try:
+            return strictly(model, value)
+        except ValidationError as error:
+            self._problems.add_all(place, error, model)
+            return None
+
+    def _plan(self, table: Table | None) -> Plan | None:
+        if table is None:
+            return None
+        try:
+            return games.load(table.game, self._beside)
+        except ValueError as error:
+            self._problems.add(("table", "game"), f"{error}, found {table.game!r}")
+            return None
+
+    def _check_mqtt(self, mqtt: Mqtt | None) -> None:
+        if mqtt is None:
+            return
+        for key in _MQTT_FILES:
+            self._check_readable(("mqtt", key), getattr(mqtt, key))
+        for key, other in (("key_file", "cert_file"), ("password_file", "username")):
+            if getattr(mqtt, key) and not getattr(mqtt, other):
+                self._problems.add(("mqtt", key), f"expected `{other}` with it")
+        for key in ("ca_file", "cert_file"):
+            if getattr(mqtt, key) and not any(broker.tls for broker in mqtt.brokers):
+                self._problems.add(("mqtt", key), "expected an mqtts:// url with it")
+
+    def _check_readable(self, place: Place, file: Path | None) -> None:
+        try:
+            if file is not None:
+                (self._beside / file).open("rb").close()
+        except OSError as error:
+            self._problems.add(place, f"expected a readable file, found {str(file)!r}: {error.strerror}")
+
+    def _with_credential(self, mqtt: Mqtt) -> Mqtt:
+        credential = Path(self._environ.get("CREDENTIALS_DIRECTORY", ""), _CREDENTIAL)
+        if mqtt.username is None or mqtt.password_file is not None or not credential.is_absolute():
+            return mqtt
+        return mqtt.model_copy(update={"password_file": credential}) if credential.is_file() else mqtt
+
+    def _absolute(self, section: SectionT, keys: tuple[str, ...]) -> SectionT:
+        written = {key: getattr(section, key) for key in keys}
+        return section.model_copy(update={key: self._beside / path for key, path in written.items() if path})

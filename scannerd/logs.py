@@ -1,0 +1,108 @@
+"""The log: one event a line on stderr, with keys; for people on a terminal, as JSON anywhere else.
+
+Under systemd each line begins with `<N>`, the syslog priority (sd-daemon(3)), so that `journalctl -p warning` works.
+A value whose key speaks of a secret is never written.
+"""
+
+from __future__ import annotations
+
+import logging
+import os
+import sys
+from collections.abc import Mapping, MutableMapping
+from typing import TextIO, TypeAlias
+
+import structlog
+
+Fields: TypeAlias = MutableMapping[str, object]
+"""A line of the log before it is written."""
+
+HIDDEN = "[hidden]"
+
+_SECRET = ("password", "passwd", "secret", "token", "credential", "private_key", "pin")
+_PRIORITY = {"critical": 2, "error": 3, "warning": 4, "info": 6, "debug": 7}
+_USUAL = 6
+
+
+def configure(
+    level: str = "info",
+    *,
+    stream: TextIO | None = None,
+    environ: Mapping[str, str] = os.environ,
+) -> None:
+    """Sets up the log of this process; may be called again.
+
+    Args:
+        level: the least that is written: debug, info, warning, error.
+        stream: where to, by default stderr.
+        environ: `JOURNAL_STREAM` tells that the stream is systemd's journal.
+
+    Raises:
+        ValueError: an unknown level.
+    """
+    out = sys.stderr if stream is None else stream
+    structlog.configure(
+        processors=[
+            structlog.contextvars.merge_contextvars,
+            structlog.processors.add_log_level,
+            structlog.processors.TimeStamper(fmt="iso", utc=True),
+            hide_secrets,
+            structlog.processors.format_exc_info,
+            *_renderers(out, environ),
+        ],
+        wrapper_class=structlog.make_filtering_bound_logger(_number(level)),
+        logger_factory=structlog.WriteLoggerFactory(file=out),
+        cache_logger_on_first_use=False,
+    )
+
+
+def get(name: str) -> structlog.typing.FilteringBoundLogger:
+    """A logger whose lines carry `logger`: the part of the daemon that speaks."""
+    logger: structlog.typing.FilteringBoundLogger = structlog.get_logger(logger=name)
+    return logger
+
+
+def hide_secrets(_logger: object, _method: str, fields: Fields) -> Fields:
+    """Puts `[hidden]` for each value, at any depth, whose key speaks of a secret."""
+    return {key: HIDDEN if _is_secret(key) else _cleaned(value) for key, value in fields.items()}
+
+
+def with_priority(_logger: object, _method: str, fields: Fields) -> str:
+    """JSON behind the syslog priority of its level."""
+    text = str(structlog.processors.JSONRenderer(ensure_ascii=False)(_logger, _method, fields))
+    return f"<{_PRIORITY.get(str(fields.get('level')), _USUAL)}>{text}"
+
+
+def _renderers(out: TextIO, environ: Mapping[str, str]) -> list[structlog.typing.Processor]:
+    if _is_journal(out, environ):
+        return [with_priority]
+    if out.isatty():
+        return [structlog.dev.ConsoleRenderer(colors="NO_COLOR" not in environ)]
+    return [structlog.processors.JSONRenderer(ensure_ascii=False)]
+
+
+def _is_journal(out: TextIO, environ: Mapping[str, str]) -> bool:
+    """Whether `out` is the stream that systemd opened: JOURNAL_STREAM, device:inode, is inherited even by shells."""
+    try:
+        status = os.fstat(out.fileno())
+    except (OSError, ValueError):
+        return False
+    return environ.get("JOURNAL_STREAM") == f"{status.st_dev}:{status.st_ino}"
+
+
+def _number(level: str) -> int:
+    number = logging.getLevelNamesMapping().get(level.upper())
+    if number is None:
+        raise ValueError(f"expected a level: debug, info, warning or error, found {level!r}")
+    return number
+
+
+def _is_secret(key: str) -> bool:
+    words = key.lower().replace("-", "_")
+    return any(word in words.split("_") or (len(word) > 3 and word in words) for word in _SECRET)  # noqa: PLR2004 - pin
+
+
+def _cleaned(value: object) -> object:
+    if isinstance(value, Mapping):
+        return {key: HIDDEN if _is_secret(str(key)) else _cleaned(item) for key, item in value.items()}
+    return [_cleaned(item) for item in value] if isinstance(value, list) else value
