@@ -1,0 +1,91 @@
+"""Canonical JSON (RFC 8785) of what an event may hold, and the seal that chains one event to the next.
+
+RFC 8785 is easy where numbers are whole and below 2^53, and keys are ASCII: there `json.dumps` with sorted keys
+already writes it. Everything else is refused here instead of being written in a form that another implementation
+would not reproduce, for a hash that only we can compute proves nothing.
+"""
+
+from __future__ import annotations
+
+import json
+from hashlib import sha256
+from typing import TYPE_CHECKING, Final
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+FIRST_PREV: Final = "0" * 64
+"""`prev` of the first event of a journal."""
+
+_EXACT = 2**53
+_UNSEALED: Final = ("hash", "sig")
+_encode = json.JSONEncoder(check_circular=False, ensure_ascii=False, separators=(",", ":"), sort_keys=True).encode
+
+
+def canonical(value: object) -> bytes:
+    """The RFC 8785 form of `value`, in UTF-8.
+
+    Args:
+        value: text, whole numbers below 2^53 either side of 0, booleans, None, and lists and dicts of these.
+
+    Raises:
+        ValueError: `value` holds a float, a larger number, a lone surrogate, a key that is not ASCII text, or an
+            object that JSON does not know. The caller is at fault.
+    """
+    _refuse_inexact(value)
+    return _encode(value).encode()
+
+
+def seal(event: Mapping[str, object]) -> tuple[str, bytes]:
+    """Hashes an event that has no `hash` yet.
+
+    Returns:
+        The SHA-256 of the canonical event, 64 hex digits, and the canonical event with that `hash` in it: the bytes
+        that go out.
+
+    Raises:
+        ValueError: as for `canonical`, or the event has a hash or a signature already.
+    """
+    if "hash" in event or "sig" in event:
+        raise ValueError("the event is sealed already")
+    # Keys are sorted, so `hash` has one place. Writing the two sides of it apart saves encoding everything twice.
+    before = canonical({key: value for key, value in event.items() if key < "hash"})[1:-1]
+    after = canonical({key: value for key, value in event.items() if key > "hash"})[1:-1]
+    digest = sha256(b"{%b}" % b",".join(filter(None, (before, after)))).hexdigest()
+    middle = b'"hash":"%b"' % digest.encode()
+    return digest, b"{%b}" % b",".join(filter(None, (before, middle, after)))
+
+
+def digest_of(event: Mapping[str, object]) -> str:
+    """The hash that a sealed event ought to carry: over all of it but `hash` and `sig`.
+
+    Raises:
+        ValueError: as for `canonical`.
+    """
+    return sha256(canonical({key: value for key, value in event.items() if key not in _UNSEALED})).hexdigest()
+
+
+def _refuse_inexact(value: object) -> None:
+    """Raises ValueError where `json.dumps` would not write RFC 8785; the usual types come first."""
+    kind = type(value)
+    if kind is str or value is None or kind is bool:
+        return
+    if kind is dict:
+        _refuse_in_dict(value)  # type: ignore[arg-type] # mypy does not narrow on `type() is`
+    elif isinstance(value, int):
+        if not -_EXACT < value < _EXACT:
+            raise ValueError(f"{value} is not exact as a JSON number")
+    elif isinstance(value, list | tuple):
+        for item in value:
+            _refuse_inexact(item)
+    elif isinstance(value, dict):
+        _refuse_in_dict(value)
+    elif not isinstance(value, str):
+        raise ValueError(f"{kind.__name__} has no place in an event")
+
+
+def _refuse_in_dict(value: dict[object, object]) -> None:
+    for key, item in value.items():
+        if not (isinstance(key, str) and key.isascii()):
+            raise ValueError(f"the key {key!r} is not ASCII text")
+        _refuse_inexact(item)
