@@ -1,0 +1,94 @@
+"""Judges one row: is it the event that was sealed, and do the columns beside it say the same?"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass, field
+from hashlib import sha256
+from typing import TYPE_CHECKING, Final
+
+from scannerd.canonical import FIRST_PREV, canonical, seal
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from scannerd.journal.records import Record
+
+_NO_PREV: Final = frozenset({FIRST_PREV})
+_COLUMNS: Final = ("seq", "type", "round", "at", "hash")
+
+
+def state_digest(seq: int, body: bytes) -> str:
+    """The check value of a state row: it belongs to its seq, and its bytes are those that were written."""
+    return sha256(b"%d:%b" % (seq, body)).hexdigest()
+
+
+@dataclass(slots=True)
+class Chain:
+    """Walks rows in order and says what is wrong with each.
+
+    Attributes:
+        table: the table's id, which each event must carry.
+        journal: the journal's UUID, the same.
+        seq: the row walked last.
+        links: the hashes that the next row may name as `prev`. Two where a row's hash is not that of its content:
+            that row is told, and the one behind it is not told a second time. Empty behind a gap: anything fits.
+    """
+
+    table: str
+    journal: str
+    seq: int = 0
+    links: frozenset[str] = field(default=_NO_PREV)
+
+    def faults(self, row: Record) -> Iterator[tuple[int, str]]:
+        """Yields the seq and the trouble of each fault found at `row`."""
+        if row.seq != self.seq + 1:
+            yield self._out_of_row(row.seq)
+            self.links = frozenset()
+        self.seq = row.seq
+        event = _parsed(row.body)
+        if event is None:
+            self.links = frozenset({row.hash})
+            yield row.seq, "the event is no JSON object"
+            return
+        digest, faults = _content(row, event)
+        identity = ("table", self.table), ("journal", self.journal)
+        faults += [f"{key} is {event.get(key)!r}, not {ours!r}" for key, ours in identity if event.get(key) != ours]
+        if self.links and event.get("prev") not in self.links:
+            faults.append(f"prev is not the hash of seq {row.seq - 1}: one of the two is not what was written")
+        self.links = frozenset({row.hash, digest})
+        for fault in faults:
+            yield row.seq, fault
+
+    def _out_of_row(self, seq: int) -> tuple[int, str]:
+        first, last = self.seq + 1, seq - 1
+        if first > last:
+            return seq, "the row is none of this journal's: seq begins at 1"
+        return first, "the row is missing" if first == last else f"the rows {first} to {last} are missing"
+
+
+def _parsed(body: object) -> dict[str, object] | None:
+    if not isinstance(body, bytes):  # the file may have been changed by any program, against the schema too
+        return None
+    try:
+        event = json.loads(body)
+    except (ValueError, RecursionError):
+        return None
+    return event if isinstance(event, dict) else None
+
+
+def _content(row: Record, event: dict[str, object]) -> tuple[str, list[str]]:
+    """The hash of what the event says, and what contradicts it in the event and in the columns."""
+    bare = {key: value for key, value in event.items() if key not in ("hash", "sig")}
+    try:
+        digest, body = seal(bare)
+        exact = row.body == (canonical(event) if "sig" in event else body)
+    except ValueError as error:
+        return row.hash, [f"the event is none: {error}"]
+    if event.get("hash") != digest:
+        faults = ["the event was changed: its hash is not that of its content"]
+    else:
+        faults = [] if exact else ["the event was rewritten: its bytes are not in canonical form"]
+    differ = [name for name in _COLUMNS if getattr(row, name) != event.get(name)]
+    faults += [f"column {name} is {getattr(row, name)!r}, the event says {event.get(name)!r}" for name in differ]
+    return digest, faults

@@ -1,0 +1,250 @@
+"""The writer: one connection, one thread, one sync a batch.
+
+After any failure the object is closed. What a failed commit left on the disk is not known before the file is opened
+afresh, so nothing may be added on top of what this object believes.
+"""
+
+from __future__ import annotations
+
+import sqlite3
+from contextlib import suppress
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any, Self
+
+from scannerd.journal import opening
+from scannerd.journal.anchors import Anchors, side_file
+from scannerd.journal.chain import state_digest
+from scannerd.journal.errors import JournalError, told
+from scannerd.journal.reading import JournalReader
+from scannerd.journal.records import Batch, Head, Meta, Previous, Record
+from scannerd.journal.schema import EVENTS, FILE_NAME, LAST_SEQ, REPLIES_KEPT, STATES_KEPT
+
+if TYPE_CHECKING:
+    from pathlib import Path
+    from types import TracebackType
+
+BUSY_MS = 5_000
+"""How long a write waits for another process to let go of the file."""
+
+
+class Journal:
+    """A table's journal, open for writing.
+
+    Attributes:
+        path: the file.
+        previous: how the run before this one ended.
+    """
+
+    def __init__(self, path: Path, db: sqlite3.Connection, meta: Meta) -> None:
+        """Takes a connection that `open` has prepared and checked."""
+        self.path = path
+        self.previous: Previous = "first" if meta.head.seq == 0 else "clean" if meta.clean else "crash"
+        self._db: sqlite3.Connection | None = db
+        self._meta = meta
+        self._anchors = Anchors.of(path)
+
+    @classmethod
+    def open(cls, directory: Path, table: str, *, create: bool, busy_ms: int = BUSY_MS) -> Journal:
+        """Opens the journal of `table` in `directory`, after a check that does not grow with the journal.
+
+        Args:
+            directory: the table's state directory; the caller holds its `TableLock`.
+            table: the table's id.
+            create: make the journal where there is none.
+            busy_ms: how long a write may wait for another process to let go, in ms.
+
+        Raises:
+            JournalMissing: there is none, and `create` is False.
+            JournalDamaged: the file is not what was written. It is left as it is.
+            JournalMismatch: it is another table's, or a newer scannerd's.
+            JournalError: it can't be read or written now.
+        """
+        path = directory / FILE_NAME
+        if not opening.present(path):
+            if not create:
+                raise opening.missing(path)
+            opening.create(path, table)
+        db = None
+        try:
+            db = opening.connect(path, "rw", busy_ms=busy_ms)
+            return cls(path, db, _checked(db, path, table))
+        except BaseException as error:
+            if db is not None:
+                db.close()
+            if isinstance(error, sqlite3.Error | OSError):
+                raise told(path, error) from error
+            raise
+
+    @property
+    def journal_id(self) -> str:
+        """The journal's UUID."""
+        return self._meta.journal
+
+    @property
+    def head(self) -> Head:
+        """The last event on disk."""
+        return self._meta.head
+
+    @property
+    def cursor(self) -> int:
+        """The last seq that the broker acknowledged."""
+        return self._meta.cursor
+
+    @property
+    def rounds(self) -> int:
+        """How many rounds were opened in this journal."""
+        return self._meta.rounds
+
+    @property
+    def log_bytes(self) -> int:
+        """The size of the write-ahead log. It grows past some MiB only while someone reads for long."""
+        try:
+            return side_file(self.path, "-wal").stat().st_size
+        except OSError:
+            return 0
+
+    def append(self, batch: Batch) -> None:
+        """Writes the batch and syncs it; on return it survives a power cut.
+
+        Raises:
+            JournalError: nothing may be said of the batch. The journal is closed; open it afresh to see what is there.
+        """
+        db = self._connection()
+        try:
+            after = self._after(batch)
+            db.execute("BEGIN IMMEDIATE")
+            self._write(db, batch, after)
+            self._anchors.check()
+            db.execute("COMMIT")
+        except (sqlite3.Error, OSError) as error:
+            self._give_up(db)
+            raise told(self.path, error) from error
+        except BaseException:
+            self._give_up(db)
+            raise
+        self._meta = after
+
+    def records(self, after: int, limit: int, upto: int | None = None) -> list[Record]:
+        """At most `limit` events behind seq `after`, in order, none behind `upto`; for the writer's own thread.
+
+        Raises:
+            JournalError: the file can't be read.
+        """
+        bounds = (after, LAST_SEQ if upto is None else upto, limit)
+        return [Record(*row) for row in self._select(EVENTS, bounds)]
+
+    def reader(self) -> JournalReader:
+        """A reader with its own connection, for another thread.
+
+        Raises:
+            JournalError: the file can't be read.
+        """
+        return JournalReader(self.path)
+
+    def checkpoint(self) -> tuple[int, bytes] | None:
+        """The seq and the bytes of the last state row, or None before the first."""
+        rows = self._select("SELECT seq, body FROM states ORDER BY seq DESC LIMIT 1")
+        return (rows[0][0], rows[0][1]) if rows else None
+
+    def replies(self) -> list[tuple[str, bytes]]:
+        """The last 1,000 command ids with their replies, oldest first."""
+        return [(row[0], row[1]) for row in self._select("SELECT id, body FROM replies ORDER BY n")]
+
+    def recent_rounds(self, limit: int = 1000) -> list[str]:
+        """The ids of the last `limit` rounds, oldest first."""
+        rows = self._select("SELECT id FROM rounds ORDER BY n DESC LIMIT ?", (limit,))
+        return [row[0] for row in reversed(rows)]
+
+    def close(self) -> None:
+        """Closes the file; may be called twice."""
+        if self._db is not None:
+            self._db.close()
+            self._db = None
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def _connection(self) -> sqlite3.Connection:
+        if self._db is None:
+            raise JournalError(f"{self.path}: the journal is closed")
+        return self._db
+
+    def _select(self, query: str, bounds: tuple[int, ...] = ()) -> list[tuple[Any, ...]]:
+        try:
+            return self._connection().execute(query, bounds).fetchall()
+        except sqlite3.Error as error:
+            raise told(self.path, error) from error
+
+    def _after(self, batch: Batch) -> Meta:
+        """What the journal says of itself when the batch is in it."""
+        head = self._meta.head
+        for record in batch.records:
+            if record.seq != head.seq + 1:
+                raise JournalError(f"{self.path}: seq {record.seq} does not follow {head.seq}")
+            head = Head(record.seq, record.hash)
+        cursor = self._meta.cursor if batch.cursor is None else batch.cursor
+        if not self._meta.cursor <= cursor <= head.seq:
+            raise JournalError(f"{self.path}: the cursor can't go from {self._meta.cursor} to {cursor}")
+        opened = sum(record.type == "round_opened" for record in batch.records)
+        clean = self._meta.clean if batch.clean is None else batch.clean
+        return replace(self._meta, head=head, cursor=cursor, clean=clean, rounds=self._meta.rounds + opened)
+
+    def _write(self, db: sqlite3.Connection, batch: Batch, after: Meta) -> None:
+        update = db.execute(
+            "UPDATE meta SET seq = ?, hash = ?, cursor = ?, clean = ?, rounds = ? WHERE seq = ?",
+            (after.head.seq, after.head.hash, after.cursor, after.clean, after.rounds, self._meta.head.seq),
+        )
+        if update.rowcount != 1:
+            raise JournalError(f"{self.path}: another process wrote to this journal")
+        if batch.records:
+            _write_records(db, batch.records, self._meta.rounds)
+        if batch.replies:
+            _write_replies(db, batch.replies)
+        if batch.checkpoint is not None:
+            _write_state(db, after.head.seq, batch.checkpoint)
+
+    def _give_up(self, db: sqlite3.Connection) -> None:
+        """Closes, saving what is already committed: if the log's name is gone, it is nowhere else but here."""
+        with suppress(sqlite3.Error):
+            if db.in_transaction:
+                db.execute("ROLLBACK")
+        with suppress(sqlite3.Error):
+            db.execute("PRAGMA wal_checkpoint(PASSIVE)")
+        with suppress(sqlite3.Error):
+            self.close()
+        self._db = None
+
+
+def _checked(db: sqlite3.Connection, path: Path, table: str) -> Meta:
+    opening.check_header(db, path)
+    meta = opening.read_meta(db, path)
+    opening.check_table(meta, path, table)
+    opening.check_tail(db, path, meta)
+    opening.prepare_writer(db)
+    return meta
+
+
+def _write_records(db: sqlite3.Connection, records: tuple[Record, ...], rounds: int) -> None:
+    db.executemany(
+        "INSERT INTO events VALUES (?, ?, ?, ?, ?, ?)",
+        [(record.seq, record.type, record.round, record.at, record.hash, record.body) for record in records],
+    )
+    opened = [record for record in records if record.type == "round_opened"]
+    rows = [(n, record.round, record.seq) for n, record in enumerate(opened, rounds + 1)]
+    if rows:
+        db.executemany("INSERT INTO rounds VALUES (?, ?, ?)", rows)
+
+
+def _write_replies(db: sqlite3.Connection, replies: tuple[tuple[str, bytes], ...]) -> None:
+    db.executemany("INSERT INTO replies (id, body) VALUES (?, ?)", replies)
+    db.execute("DELETE FROM replies WHERE n <= (SELECT max(n) FROM replies) - ?", (REPLIES_KEPT,))
+
+
+def _write_state(db: sqlite3.Connection, seq: int, body: bytes) -> None:
+    db.execute("INSERT OR REPLACE INTO states VALUES (?, ?, ?)", (seq, state_digest(seq, body), body))
+    db.execute("DELETE FROM states WHERE seq NOT IN (SELECT seq FROM states ORDER BY seq DESC LIMIT ?)", (STATES_KEPT,))
