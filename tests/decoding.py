@@ -46,12 +46,12 @@ def feed_three_ways(make_decoder: MakeDecoder, data: bytes, at: Micros = FED_AT)
     readings = _feed(whole, [data], at)
     bytewise = _feed(single, [data[i : i + 1] for i in range(len(data))], at)
     assert readings == bytewise, "whole and byte by byte differ"
-    assert _rest(whole) == _rest(single), "whole and byte by byte leave different rests"
+    assert rest(whole) == rest(single), "whole and byte by byte leave different rests"
     apart = _feed(trailed, [data, GARBAGE], at)
     together = _feed(joined, [data + GARBAGE], at)
     assert apart == together, "garbage in the same chunk changes the readings"
     assert readings == together[: len(readings)], "garbage after it changes the readings"
-    assert _rest(trailed) == _rest(joined), "garbage in the same chunk leaves a different rest"
+    assert rest(trailed) == rest(joined), "garbage in the same chunk leaves a different rest"
     return readings
 
 
@@ -63,6 +63,11 @@ def codes(readings: Iterable[Reading]) -> list[str]:
 def gist(readings: Iterable[Reading]) -> list[str]:
     """Each reading in one word or two: `AS`, `A:AS`, `bad partial`, `no-read`, `notice other`, `reply`."""
     return [_gist(reading) for reading in readings]
+
+
+def rest(decoder: Decoder) -> tuple[bytes, Micros | None]:
+    """What a decoder waits with: the unfinished frame, and when it must be decided."""
+    return decoder.pending, decoder.deadline
 
 
 def _gist(reading: Reading) -> str:
@@ -81,7 +86,3 @@ def _gist(reading: Reading) -> str:
 
 def _feed(decoder: Decoder, chunks: Iterable[bytes], at: Micros) -> list[Reading]:
     return [reading for chunk in chunks for reading in decoder.feed(chunk, at)]
-
-
-def _rest(decoder: Decoder) -> tuple[bytes, Micros | None]:
-    return decoder.pending, decoder.deadline
