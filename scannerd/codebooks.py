@@ -21,19 +21,18 @@ from __future__ import annotations
 import json
 import re
 import tomllib
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from hashlib import sha256
-from itertools import product
 from pathlib import Path
-from typing import Literal, TypeAlias
 
-from scannerd.core.cards import DECK, RANKS, SUITS, Card, card
+from scannerd.codebook_tables import Meaning, NotInDeck, bridge_52, rank_suit, suit_rank_digits, unicode
+from scannerd.core.cards import DECK, card
 from scannerd.errors import UsageError
 from scannerd.toml_lines import Place, key_lines, line_of
 
-Extra: TypeAlias = Literal["joker", "knight", "cut"]
+__all__ = ["BUILT_IN", "Codebook", "CodebookError", "Meaning", "NotInDeck", "load_codebook", "read_codebook"]
 
 
 class CodebookError(UsageError, ValueError):
@@ -48,15 +47,6 @@ class CodebookError(UsageError, ValueError):
         super().__init__("; ".join(problems))
         self.problems = problems
 
-
-@dataclass(frozen=True, slots=True)
-class NotInDeck:
-    """A card of the pack that the game is not dealt with: `what` it is."""
-
-    what: Extra
-
-
-Meaning: TypeAlias = Card | NotInDeck
 
 _EXTRAS = {"joker": NotInDeck("joker"), "cut": NotInDeck("cut")}
 """What `[extra]` of a file may name."""
@@ -85,57 +75,12 @@ class Codebook:
         return sha256(json.dumps(lines).encode("ascii")).hexdigest()
 
 
-def _built_in() -> dict[str, Codebook]:
-    books = (
-        Codebook("rank-suit", _rank_suit()),
-        Codebook("bridge-52", _bridge_52()),
-        Codebook("suit-rank-digits", _suit_rank_digits()),
-        Codebook("unicode", _unicode()),
-    )
-    return {book.name: book for book in books}
-
-
-_RANKS_UPWARD = "A23456789TJQK"
-
-
-def _rank_suit() -> dict[str, Meaning]:
-    """`AS`, `sa`, `10h`, `HT`; of other cards of the pack `joker`, `JK`, `cut`, in any letter case."""
-    meanings: dict[str, Meaning] = {}
-    for rank, suit in product(RANKS, SUITS):
-        for spelling in (rank, "10") if rank == "T" else (rank,):
-            for code in (spelling + suit, suit + spelling):
-                meanings |= dict.fromkeys(_in_any_case(code), Card(rank + suit))
-    for word in ("joker", "jk"):
-        meanings |= dict.fromkeys(_in_any_case(word), NotInDeck("joker"))
-    return meanings | dict.fromkeys(_in_any_case("cut"), NotInDeck("cut"))
-
-
-def _in_any_case(word: str) -> Iterable[str]:
-    return map("".join, product(*({char.lower(), char.upper()} for char in word)))
-
-
-def _bridge_52() -> dict[str, Meaning]:
-    """`01` the ace to `13` the king of spades, then hearts, diamonds and clubs to `52`: dealing machines for bridge."""
-    return {f"{place:02}": Card(rank + suit) for place, (suit, rank) in enumerate(product(SUITS, _RANKS_UPWARD), 1)}
-
-
-def _suit_rank_digits() -> dict[str, Meaning]:
-    """One digit for the suit (1 S, 2 H, 3 C, 4 D) and three for ten times the rank: `1010` is the ace of spades."""
-    suits, ranks = enumerate("SHCD", 1), list(enumerate(_RANKS_UPWARD, 1))
-    return {f"{s}{10 * r:03}": Card(rank + suit) for (s, suit), (r, rank) in product(suits, ranks)}
-
-
-def _unicode() -> dict[str, Meaning]:
-    """The playing cards of Unicode, U+1F0A1 the ace of spades and so on; knights stand between jack and queen."""
-    meanings: dict[str, Meaning] = {chr(code): NotInDeck("joker") for code in (0x1F0BF, 0x1F0CF, 0x1F0DF)}
-    for row, suit in enumerate(SUITS):
-        first = 0x1F0A1 + 0x10 * row
-        for offset, rank in enumerate("A23456789TJ-QK"):
-            meanings[chr(first + offset)] = NotInDeck("knight") if rank == "-" else Card(rank + suit)
-    return meanings
-
-
-BUILT_IN: Mapping[str, Codebook] = _built_in()
+BUILT_IN: Mapping[str, Codebook] = {
+    "rank-suit": Codebook("rank-suit", rank_suit()),
+    "bridge-52": Codebook("bridge-52", bridge_52()),
+    "suit-rank-digits": Codebook("suit-rank-digits", suit_rank_digits()),
+    "unicode": Codebook("unicode", unicode()),
+}
 """The codebooks that come with scannerd, by name."""
 
 
