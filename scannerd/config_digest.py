@@ -7,6 +7,7 @@ files lie, so that moving a configuration changes nothing.
 from __future__ import annotations
 
 import json
+from collections.abc import Set as AbstractSet
 from hashlib import sha256
 
 from scannerd.settings import Config, Scanner
@@ -24,7 +25,7 @@ def digest(config: Config) -> str:
         "mqtt": config.mqtt.model_dump(mode="json", exclude=_FILES),
         "display": config.display.model_dump(mode="json"),
     }
-    return sha256(json.dumps(whole, sort_keys=True, separators=(",", ":")).encode()).hexdigest()
+    return sha256(json.dumps(whole, sort_keys=True, separators=(",", ":"), default=_plain).encode()).hexdigest()
 
 
 def _scanner(scanner: Scanner) -> dict[str, object]:
@@ -34,5 +35,10 @@ def _scanner(scanner: Scanner) -> dict[str, object]:
         "url": scanner.url,
         "codes": scanner.codebook.digest,
         "hand": scanner.hand,
-        "options": scanner.options.model_dump(mode="json"),
+        "options": scanner.options.model_dump(),
     }
+
+
+def _plain(value: object) -> object:
+    """What JSON does not know; a set has an order of its own in every process, so it is sorted."""
+    return sorted(value, key=str) if isinstance(value, AbstractSet) else str(value)

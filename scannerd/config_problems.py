@@ -9,7 +9,7 @@ from pydantic import BaseModel, ValidationError
 from pydantic_core import ErrorDetails
 
 from scannerd.errors import ConfigError
-from scannerd.registry import nearest
+from scannerd.nearest import nearest
 from scannerd.toml_lines import Place, line_of
 
 _SHOWN = 60

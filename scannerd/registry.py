@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Mapping
-from difflib import get_close_matches
 from importlib.metadata import Distribution, EntryPoint, distributions
 from typing import TypeVar
 
@@ -16,6 +15,7 @@ from pydantic import BaseModel
 
 from scannerd.contract import Driver, DriverOptions
 from scannerd.errors import DriverUnusable
+from scannerd.nearest import nearest
 
 ModelT = TypeVar("ModelT", bound=BaseModel)
 
@@ -86,15 +86,6 @@ def strictly(model: type[ModelT], keys: Mapping[str, object]) -> ModelT:
     """
     # Only in its JSON mode does pydantic both refuse "9600" for a number and take a list for a tuple.
     return model.model_validate_json(json.dumps(keys, default=str), strict=True)
-
-
-def nearest(word: str, known: Iterable[str]) -> str:
-    """What to add to a complaint about an unknown word: the known one that was probably meant, or all of them."""
-    words = tuple(known)
-    close = get_close_matches(word, words, n=1, cutoff=0.5)
-    if close:
-        return f", did you mean {close[0]!r}?"
-    return f", known are {', '.join(words)}" if words else ""
 
 
 def _imported(name: str, package: str, entry: EntryPoint) -> object:

@@ -1,0 +1,125 @@
+"""The command `scannerd`: thin sub-commands, each in the module of its name, imported when it is called.
+
+`--help` and the start of each command are quick since nothing else is imported. The function, or click command, in
+module `scannerd.cli.<name>` bears the command's name. It returns nothing or an exit code, or raises `ScannerdError`.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+import traceback
+from collections.abc import Sequence
+from importlib import import_module
+from importlib.util import find_spec
+
+import click
+
+from scannerd import __version__
+from scannerd.errors import Exit, ScannerdError
+from scannerd.nearest import nearest
+
+COMMANDS = {
+    "run": "Run the daemon of one table.",
+    "demo": "Deal rounds from a packaged recording, with a broker and all.",
+    "check": "Check a configuration; touches neither device nor broker.",
+    "drivers": "List the drivers and their options.",
+    "devices": "List the devices seen, with the stanza to paste.",
+    "record": "Record bytes and events while the daemon runs.",
+    "enroll": "Scan a deck in a known order and write its codebook.",
+    "replay": "Replay a recording and print its events.",
+    "verify": "Replay recordings and compare with what is expected.",
+    "simulate": "Write a recording with chosen fault rates.",
+    "journal": "Read the journal, export it, prove its chain.",
+    "command": "Send a command over MQTT and print the reply.",
+    "watch": "Show the table in a terminal, live.",
+    "doctor": "Look for what is wrong with this machine, with remedies.",
+    "schema": "Print the contract as JSON Schema or AsyncAPI.",
+}
+"""Every command in the order of its daily use, with the line that `--help` shows without importing it."""
+
+_INTERRUPTED = 130
+
+
+class LazyGroup(click.Group):
+    """Imports a sub-command when it is called, and none for `--help`."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        """The commands at hand, in the order of `COMMANDS`."""
+        del ctx
+        return [name for name in COMMANDS if find_spec(f"{__name__}.{name}")]
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        """Imports one command.
+
+        Raises:
+            click.UsageError: there is none of that name.
+        """
+        names = self.list_commands(ctx)
+        if cmd_name not in names:
+            raise click.UsageError(f"No command {cmd_name!r}{nearest(cmd_name, names)}", ctx)
+        found: object = getattr(import_module(f"{__name__}.{cmd_name}"), cmd_name)
+        return found if isinstance(found, click.Command) else None
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """Writes the list from `COMMANDS` alone."""
+        with formatter.section("Commands"):
+            formatter.write_dl([(name, COMMANDS[name]) for name in self.list_commands(ctx)])
+
+
+@click.group(cls=LazyGroup, context_settings={"help_option_names": ["-h", "--help"]})
+@click.version_option(__version__, prog_name="scannerd", message="%(prog)s %(version)s")
+def cli() -> None:
+    """From card shoes and scanners to MQTT: one daemon per table, validated cards out.
+
+    Exit codes: 0 well, 1 a check found a difference, 2 usage or configuration, 3 another instance runs this table,
+    4 the journal is damaged, 5 internal error.
+    """
+
+
+def main(arguments: Sequence[str] | None = None) -> None:
+    """Runs a command and ends the process with its exit code; trouble is one line on stderr."""
+    sys.exit(run(sys.argv[1:] if arguments is None else arguments))
+
+
+def run(arguments: Sequence[str], group: click.Command = cli) -> int:
+    """Runs a command and returns its exit code.
+
+    Args:
+        arguments: the command line without the program's name.
+        group: the commands.
+    """
+    try:
+        result: object = group.main(list(arguments), prog_name="scannerd", standalone_mode=False)
+        sys.stdout.flush()
+    except ScannerdError as error:
+        return _complain(error.line, error.exit_code)
+    except click.ClickException as error:
+        return _complain(_usage(error), Exit.USAGE)
+    except click.Abort:
+        return _INTERRUPTED
+    except BrokenPipeError:
+        return _reader_is_gone()
+    except Exception:  # noqa: BLE001 - the last resort: a fault of ours, told whole
+        traceback.print_exc()
+        return Exit.INTERNAL
+    return result if isinstance(result, int) else Exit.WELL
+
+
+def _complain(line: str, code: Exit) -> int:
+    click.echo(f"scannerd: {line}", err=True)
+    return code
+
+
+def _usage(error: click.ClickException) -> str:
+    if isinstance(error, click.exceptions.NoArgsIsHelpError):
+        return "A command is missing. See `scannerd --help`."
+    path = error.ctx.command_path if isinstance(error, click.UsageError) and error.ctx else "scannerd"
+    message = " ".join(error.format_message().split())
+    return f"{message}{'' if message.endswith(('.', '?')) else '.'} See `{path} --help`."
+
+
+def _reader_is_gone() -> int:
+    """Whoever read our output, such as `head`, has enough. What is still buffered goes nowhere, quietly."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    return Exit.WELL
