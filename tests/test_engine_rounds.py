@@ -7,6 +7,7 @@ from decimal import Decimal
 
 import pytest
 
+from teen_patti.bets import BetRequest
 from teen_patti.messages import (
     BetTaken,
     CloseBetting,
@@ -116,6 +117,13 @@ def test_settling_twice_pays_once(play: Play) -> None:
 
 def test_without_a_result_nothing_is_paid(play: Play) -> None:
     """A round that has no result is paid by no move."""
+    assert (play.state, ()) == pay_out(play.state, play.round, T0)
+
+
+def test_a_settled_round_is_not_moved_again(play: Play) -> None:
+    """A round that is settled is left as it is by another settlement, its time included."""
+    play.dealt()
+    play.settle()
     assert (play.state, ()) == pay_out(play.state, play.round, T0)
 
 
@@ -586,6 +594,15 @@ def test_bets_made_after_the_first_card_are_given_back(play: Play) -> None:
     assert balance(play) == "-100.00"
     assert [[one.bet for one in paid.payments] for paid in told if isinstance(paid, Paid)] == [["ben-player_b"]]
     assert [bet.id for bet in play.round.ledger.bets] == ["ana-player_a"]
+
+
+def test_a_bet_made_at_the_very_time_of_the_opening_is_given_back(play: Play) -> None:
+    """A bet of the same microsecond as the opening is late."""
+    opening = play.make("round_opened", {"game": "teen-patti-20-20", "plan": ["A1", "B1", "A2", "B2", "A3", "B3"]})
+    play.ask(BetRequest(opening.at, "b-1", "r-1", "ben", "player_b", Decimal(500)))
+    assert balance(play, "ben") == "-500.00"
+    play.ask(opening)
+    assert balance(play, "ben") == "0.00"
 
 
 def test_a_round_without_betting_is_followed() -> None:
