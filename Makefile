@@ -1,0 +1,52 @@
+# What people and CI do with a source tree. Needs python3 (3.11 or later) with its venv module, and nothing else.
+# What is installed, once, goes into .venv; a stamp there says which lock file it came from.
+
+PYTHON ?= python3
+ROUNDS ?=
+PYTEST_ARGS ?=
+BIN := .venv/bin
+PROJECT := pyproject.toml
+INSTALL := $(BIN)/pip install --quiet --disable-pip-version-check
+# The project itself is installed in place, built by the locked build tool rather than by one fetched for the occasion.
+INSTALL_SELF := $(INSTALL) --no-deps --no-build-isolation --editable .
+
+.PHONY: demo test lint types unit bench lock clean
+
+demo: .venv/.demo ## play a packaged recording to a broker and show the rounds; ROUNDS=3 ends it
+	$(BIN)/scannerd demo $(if $(ROUNDS),--rounds $(ROUNDS))
+
+test: lint types unit ## all that CI looks at
+
+lint: .venv/.test
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+
+types: .venv/.test
+	$(BIN)/mypy
+
+unit: .venv/.test
+	$(BIN)/pytest --cov --cov-report=term $(PYTEST_ARGS)
+
+bench: .venv/.test ## figures beside a bare loop; see bench/
+	$(BIN)/python -m bench
+
+.venv/bin/python:
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "python 3.11 or later is needed")'
+	$(PYTHON) -m venv .venv
+
+.venv/.%: requirements/%.txt $(PROJECT) | .venv/bin/python
+	$(INSTALL) --require-hashes --requirement $<
+	$(INSTALL_SELF)
+	@touch $@
+
+COMPILE = $(BIN)/pip-compile --quiet --no-config --generate-hashes --strip-extras --no-header --no-annotate \
+	--no-emit-index-url --no-emit-trusted-host --no-emit-find-links \
+	--build-deps-for wheel --build-deps-for editable $(PROJECT)
+
+lock: .venv/.test ## make the lock files afresh from the bounds in pyproject.toml
+	$(INSTALL) pip-tools
+	$(COMPILE) --extra test --output-file requirements/test.txt
+	$(COMPILE) --extra demo --constraint requirements/test.txt --output-file requirements/demo.txt
+
+clean:
+	rm -rf .venv .coverage .mypy_cache .pytest_cache .ruff_cache .hypothesis dist build
