@@ -152,7 +152,7 @@ class EmbeddedBroker:
         self.stop()
 
     def _command(self, folder: Path) -> list[str]:
-        config = folder / "broker.conf"
+        config = folder / "broker.toml"  # rumqttd goes by the ending; mosquitto does not look at it
         if self.kind == "iotcore":
             config.write_text(_RUMQTTD.format(port=self.port), encoding="utf-8")
             return [sys.executable, "-c", _IOTCORE_CHILD, json.dumps({"config_path": str(config)})]
