@@ -57,7 +57,7 @@ class AngelEyeOptions(SerialOptions):
     bcc_scope: BccScope = "auto"
     """Which bytes the BCC covers: `after-start` from Seq to `03`, `with-start` the `05` too, `auto` takes either."""
 
-    accept: frozenset[AcceptedCard] = frozenset({"D:0", "D:1", "d:*"})
+    accept: tuple[AcceptedCard, ...] = ("D:0", "D:1", "d:*")
     """The cards that count as dealt: letter (`D` in game, `d` outside, `R` sent again) and target, 0 to 7 or `*`."""
 
     hand_from_target: bool = False
