@@ -1,8 +1,8 @@
 """The games at hand: a file for each, `<name>.toml`, with the hands and the order in which the slots are dealt.
 
 Those that come with scannerd lie inside the installed package; in a source tree they lie where people edit them,
-in `config/games/`. A table may have its own in a folder `games` beside its configuration, but none of a name that
-is taken: two plans of one name would make a recording mean two things.
+in `config/games/`. A table may have its own in a folder `games` beside its configuration, but no other plan of a name
+that is taken: a recording would then mean two things.
 """
 
 from __future__ import annotations
@@ -40,14 +40,15 @@ def load(name: str, beside: Path | None = None) -> Plan:
         beside: the folder of a configuration, whose folder `games` may hold it.
 
     Raises:
-        ValueError: there is no such game, its file says something else than a plan, or two files have its name.
+        ValueError: there is no such game, its file says something else than a plan, or two plans have its name.
     """
     files = [file for folder in _folders(beside) if (file := folder / f"{name}.toml").is_file()]
     if name not in names(beside):
         raise ValueError(f"expected a game: {', '.join(names(beside))}")
-    if len(files) > 1:
-        raise ValueError(f"{files[1]} takes the name of a game that comes with scannerd")
-    return _read(files[0])
+    plans = [_read(file) for file in files]
+    if any(other != plans[0] for other in plans):
+        raise ValueError(f"{files[-1]} is another game than the one of that name that comes with scannerd")
+    return plans[0]
 
 
 def _folders(beside: Path | None) -> tuple[Path, ...]:
