@@ -100,7 +100,7 @@ class _Loader:
             self._problems.add((key,), unknown_key(key, _SECTIONS))
         table, round_ = self._section("table", Table), self._section("round", Round)
         mqtt, display = self._section("mqtt", Mqtt), self._section("display", Display)
-        plan = self._plan(table)
+        plan = self._plan()
         scanners = ScannerLoader(self._data, self._beside, self._problems, self._registry).load(plan)
         self._check_mqtt(mqtt)
         if table is None or round_ is None or mqtt is None or display is None or plan is None or scanners is None:
@@ -130,13 +130,16 @@ class _Loader:
             self._problems.add_all(place, error, model)
             return None
 
-    def _plan(self, table: Table | None) -> Plan | None:
-        if table is None:
+    def _plan(self) -> Plan | None:
+        """The plan of the game that is named, even where the rest of its section has a problem."""
+        table = self._data.get("table")
+        game = table.get("game", Table.model_fields["game"].default) if isinstance(table, dict) else None
+        if not isinstance(game, str):
             return None
         try:
-            return games.load(table.game, self._beside)
+            return games.load(game, self._beside)
         except ValueError as error:
-            self._problems.add(("table", "game"), f"{error}, found {table.game!r}")
+            self._problems.add(("table", "game"), f"{error}, found {game!r}")
             return None
 
     def _check_mqtt(self, mqtt: Mqtt | None) -> None:
