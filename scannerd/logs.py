@@ -57,8 +57,8 @@ def configure(
 
 
 def get(name: str) -> structlog.typing.FilteringBoundLogger:
-    """A logger whose lines carry `logger`: the part of the daemon that speaks."""
-    logger: structlog.typing.FilteringBoundLogger = structlog.get_logger(logger=name)
+    """A logger whose lines carry `part`: the part of the daemon that speaks."""
+    logger: structlog.typing.FilteringBoundLogger = structlog.get_logger(part=name)
     return logger
 
 

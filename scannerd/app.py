@@ -1,0 +1,167 @@
+"""The composition root: the only place that names concrete classes, the real clock, real paths and signals.
+
+The order matters. The lock comes before the journal, so that a second instance never opens it; the journal before the
+log, so that a process that can't begin says one line and nothing else; the engine's start before the threads, so that
+`daemon_started` is the first thing that anybody hears. At the end the readers stop first, the publisher last, so that
+the last card still goes out.
+"""
+
+from __future__ import annotations
+
+import queue
+import random
+import signal
+import uuid
+from collections.abc import Callable
+from types import FrameType
+
+from scannerd import __version__, logs
+from scannerd.bulletin import Outbox, status
+from scannerd.channel import Channel
+from scannerd.clock import SystemClock
+from scannerd.core.state import Setup, State
+from scannerd.engine import Engine, Inbox, Process
+from scannerd.inbox import Letter, StopRequested
+from scannerd.journal import Journal
+from scannerd.lock import TableLock
+from scannerd.mqtt.notices import BrokerSettings
+from scannerd.outbox import JournalOutbox
+from scannerd.publisher import Publisher
+from scannerd.readers import MachineClock, Reader
+from scannerd.recall import Offset
+from scannerd.settings import Config, Scanner
+from scannerd.systemd import Notifier
+from scannerd.texts import texts
+from scannerd.vault import Vault
+from scannerd.watchdog import Watchdog
+
+JOIN_S = 1.0
+"""Seconds that the readers have to end; one that is stuck in a device is left alone."""
+
+FOLDING_S = 30.0
+"""Seconds more that systemd is asked to wait while a long journal is folded."""
+
+START_SEQS = 100_000
+"""How many events are folded between two such words."""
+
+
+class App:
+    """One daemon, built and not yet started."""
+
+    def __init__(self, config: Config, journal: Journal, notifier: Notifier) -> None:
+        """Builds every part; starts none.
+
+        Args:
+            config: the table's.
+            journal: open, under the table's lock.
+            notifier: speaks to systemd.
+        """
+        self._config, self._notifier = config, notifier
+        self._log = logs.get("app")
+        self.inbox: Inbox = queue.SimpleQueue()
+        clock = SystemClock()
+        setup = Setup(
+            config.table.id, config.plan, config.round.rules(), tuple(scanner.name for scanner in config.scanners)
+        )
+        process = Process(str(uuid.uuid4()), __version__, config.digest)
+        vault = Vault(journal, lambda: Journal.open(config.state_dir, config.table.id, create=False))
+        self.readers = {scanner.name: _reader(scanner, self.inbox.put) for scanner in config.scanners}
+        words = texts(config.table.language)
+        self.engine = Engine(setup, process, inbox=self.inbox, clock=clock, vault=vault, texts=words, alive=self._feed)
+        will = status(self.engine.identity, State(setup), Offset(0, 0), Outbox(), None, offline=True)
+        self.publisher = Publisher(
+            broker_settings(config, journal.journal_id),
+            lambda: JournalOutbox(config.state_dir),
+            journal.cursor,
+            self.inbox.put,
+            will,
+            clock.now,
+            random.Random(),  # noqa: S311 - jitter, not a secret
+        )
+        self._watchdog = Watchdog(notifier, self.publisher, tuple(self.readers.values()))
+
+    def run(self) -> None:
+        """Runs until a stop is asked for.
+
+        Raises:
+            ScannerdError: the process must end, with the exit code that the error has.
+        """
+        started: list[Reader] = []
+        try:
+            self.engine.begin(self.publisher, self.readers, self._folding)
+            self.publisher.start()
+            for reader in self.readers.values():
+                reader.start()
+                started.append(reader)
+            self._notifier.ready(f"table {self._config.table.id}")
+            self._log.info("ready", table=self._config.table.id, scanners=list(self.readers), version=__version__)
+            self.engine.run()
+            self._notifier.stopping()
+            for reader in started:
+                reader.stop()
+            self.publisher.stop(self.engine.final_status())
+        finally:
+            for reader in started:
+                reader.stop()
+            for reader in started:
+                reader.join(JOIN_S)
+            self.engine.close()
+
+    def stop(self, reason: str) -> None:
+        """Asks for an orderly end; returns at once."""
+        self.inbox.put(StopRequested(reason))
+
+    def _feed(self) -> None:
+        self._watchdog.feed()
+
+    def _folding(self, seq: int) -> None:
+        if seq % START_SEQS < START_SEQS // 100:
+            self._notifier.extend_timeout(FOLDING_S)
+
+
+def run(config: Config) -> None:
+    """Runs the daemon of one table in this process, until SIGTERM or SIGINT.
+
+    Raises:
+        AlreadyRunning: another instance runs this table.
+        JournalUnusable: the journal is damaged, another table's, or can't be opened.
+        ScannerdError: a thread died.
+    """
+    with TableLock(config.state_dir):
+        journal = Journal.open(config.state_dir, config.table.id, create=True)
+        logs.configure()
+        app = App(config, journal, Notifier())
+        _on_signals(app.stop)
+        app.run()
+
+
+def broker_settings(config: Config, journal_id: str) -> BrokerSettings:
+    """Where the broker is; the client id names the table and this installation of it."""
+    mqtt = config.mqtt
+    return BrokerSettings(
+        urls=tuple(url.strip() for url in mqtt.url.split(",")),
+        root=mqtt.root,
+        table=config.table.id,
+        client_id=f"scannerd-{config.table.id}-{journal_id[:8]}",
+        protocol=mqtt.protocol,
+        username=mqtt.username,
+        password=mqtt.password(),
+        ca_file=mqtt.ca_file,
+        cert_file=mqtt.cert_file,
+        key_file=mqtt.key_file,
+    )
+
+
+def _reader(scanner: Scanner, post: Callable[[Letter], None]) -> Reader:
+    driver, clock = scanner.make_driver(), MachineClock()
+    channel = Channel(scanner.name, driver, scanner.codebook, scanner.hand, clock.now())
+    return Reader(channel, driver.transport(scanner.url), post, clock=clock, feedback=driver.feedback)
+
+
+def _on_signals(stop: Callable[[str], None]) -> None:
+    def asked(number: int, frame: FrameType | None) -> None:
+        del frame
+        stop(signal.Signals(number).name)
+
+    for number in (signal.SIGTERM, signal.SIGINT):
+        signal.signal(number, asked)

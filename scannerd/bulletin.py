@@ -1,0 +1,143 @@
+"""What is on show: the retained topics `round`, `prompt` and `status`, made of the state, sent only when they changed.
+
+A dealer's display and a late consumer read these instead of the events. The round's snapshot carries the seq it was
+made at; a new seq alone is no change, for then nothing in it is different.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Literal
+
+from scannerd.clock import clock_synchronised
+from scannerd.core.prompts import Prompt
+from scannerd.core.state import State
+from scannerd.messages import CONTRACT, dumps, prompt_fields, round_snapshot, utc
+from scannerd.recall import Offset
+from scannerd.texts import Texts
+
+Show = Callable[[str, bytes], None]
+"""Takes a retained topic's last part and its payload."""
+
+Standing = Literal["online", "degraded", "offline"]
+
+
+@dataclass(frozen=True, slots=True)
+class Identity:
+    """Who speaks: the same in every status of this process."""
+
+    session: str
+    version: str
+    game: str
+    journal: str
+    config_digest: str
+    scanners: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Outbox:
+    """What the broker has not acknowledged; `oldest_at` is the `at` of the first such event."""
+
+    depth: int = 0
+    oldest_at: str | None = None
+
+
+class Bulletin:
+    """Keeps what was shown last, and shows what is different.
+
+    Attributes:
+        outbox: what the last status said of it.
+    """
+
+    def __init__(self, identity: Identity, texts: Texts, show: Show) -> None:
+        """Shows nothing yet."""
+        self._identity, self._texts, self._show = identity, texts, show
+        self._prompt: tuple[Prompt, bytes] | None = None
+        self._round: bytes | None = None
+        self._status: bytes | None = None
+        self._condition: tuple[object, ...] | None = None
+        self.outbox = Outbox()
+
+    def prompt(self, prompt: Prompt, wall: int) -> bool:
+        """Shows a prompt; `since` is when it first was the prompt.
+
+        Args:
+            prompt: what the dealer must do now.
+            wall: the time of day, microseconds since 1970.
+
+        Returns:
+            Whether it is a new one.
+        """
+        if self._prompt is not None and self._prompt[0] == prompt:
+            return False
+        told = {**prompt_fields(prompt), "text": self._texts.sentence(prompt), "since": utc(wall)}
+        self._prompt = (prompt, dumps(told))
+        self._show("prompt", self._prompt[1])
+        return True
+
+    def round(self, state: State, seq: int) -> None:
+        """Shows the round."""
+        as_before = round_snapshot(state, 0)
+        if as_before != self._round:
+            self._round = as_before
+            self._show("round", round_snapshot(state, seq))
+
+    def status(self, state: State, offset: Offset, outbox: Outbox, *, storage_fault: str | None) -> None:
+        """Shows the daemon's condition.
+
+        Args:
+            state: the table.
+            offset: between the clocks.
+            outbox: what waits for the broker.
+            storage_fault: why the journal can't be written, or None.
+        """
+        condition = (state.alarms, state.scanners, storage_fault, outbox)
+        if condition != self._condition:
+            self._condition, self.outbox = condition, outbox
+            self._status = status(self._identity, state, offset, outbox, storage_fault)
+            self._show("status", self._status)
+
+    def anew(self, state: State, seq: int) -> None:
+        """Sends all three once more, whether they changed or not."""
+        if self._prompt is not None:
+            self._show("prompt", self._prompt[1])
+        self._show("round", round_snapshot(state, seq))
+        if self._status is not None:
+            self._show("status", self._status)
+
+
+def status(
+    identity: Identity,
+    state: State,
+    offset: Offset,
+    outbox: Outbox,
+    storage_fault: str | None,
+    *,
+    offline: bool = False,
+) -> bytes:
+    """The payload of the topic `status`; with `offline` that of the last will and of an orderly end."""
+    alarms: list[dict[str, object]] = [
+        {"alarm": name, "scanner": scanner, "since": utc(offset.day(alarm.since)), "detail": alarm.detail}
+        for (name, scanner), alarm in state.alarms.items()
+    ]
+    if storage_fault is not None:
+        alarms.append({"alarm": "storage", "scanner": None, "since": None, "detail": storage_fault})
+    scanners = {name: state.scanners.get(name) or "down" for name in identity.scanners}
+    troubled = bool(alarms) or "down" in scanners.values()
+    standing: Standing = "offline" if offline else "degraded" if troubled else "online"
+    return dumps(
+        {
+            "state": standing,
+            "session": identity.session,
+            "version": identity.version,
+            "contract": CONTRACT,
+            "game": identity.game,
+            "scanners": scanners,
+            "outbox": {"depth": outbox.depth, "oldest_at": outbox.oldest_at},
+            "alarms": alarms,
+            "journal": identity.journal,
+            "config_digest": identity.config_digest,
+            "clock": {"synchronised": clock_synchronised()},
+        }
+    )

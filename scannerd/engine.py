@@ -1,0 +1,411 @@
+"""The only owner of the state: takes what is in the inbox, decides, writes it down with one sync, and only then speaks.
+
+Every other thread puts frozen events on the inbox and waits for nothing. What a batch of events decides is a `Turn`; a
+turn that can't be written never happened: its state is dropped, nobody is told, and the journal is opened afresh until
+it is sound again. Meanwhile reads are thrown away and commands refused, and the dealer's prompt says so.
+
+A deadline is decided `GRACE` after its time, with its own time, so that a read that came before it but is still on its
+way from a reader's thread is not overtaken by it.
+"""
+
+from __future__ import annotations
+
+import queue
+from collections.abc import Callable, Mapping
+from contextlib import suppress
+from dataclasses import dataclass
+from typing import Protocol, TypeAlias, assert_never
+
+from scannerd import logs
+from scannerd.bulletin import Bulletin, Identity, Outbox, status
+from scannerd.clock import Clock
+from scannerd.commands import Answer, Asked, Replies
+from scannerd.contract import Outcome
+from scannerd.core import events as e
+from scannerd.core.prompts import STORAGE_FAULT, prompt
+from scannerd.core.state import Setup, State
+from scannerd.core.validator import TOLD_NOTICES
+from scannerd.errors import ScannerdError
+from scannerd.inbox import Letter, Settle, StopRequested, ThreadDied
+from scannerd.mqtt.notices import (
+    Acknowledged,
+    BrokerAlarm,
+    CommandReceived,
+    Connected,
+    Disconnected,
+    Reply,
+    StatusSeen,
+)
+from scannerd.recall import Offset, recall
+from scannerd.texts import Texts
+from scannerd.turn import Turn
+from scannerd.vault import Vault
+
+GRACE = 10_000
+"""Microseconds for which a deadline waits for reads that came before it."""
+
+BATCH = 256
+"""Letters that are decided with one sync, at most."""
+
+TICK = 1_000_000
+"""Microseconds between two looks at the clocks, the outbox and the alarms that end by themselves."""
+
+CLOCK_STEP = 1_000_000
+"""Microseconds by which the wall clock must jump to be told."""
+
+RETAINED_ALARM = 60_000_000
+"""Microseconds for which a retained command is alarmed."""
+
+CORE_ALARMS = frozenset({"stalled", "scanner_error"})
+"""Alarms that the core raises and clears; others tell of the process or the machine, and a new process begins anew."""
+
+
+class Speaker(Protocol):
+    """As much of the publisher as the engine uses; none of it blocks, except `stop`, which is bounded."""
+
+    def wake(self, head: int) -> None:
+        """The journal now ends at `head`."""
+
+    def show(self, topic: str, payload: bytes) -> None:
+        """A retained topic has a new payload."""
+
+    def answer(self, reply: Reply) -> None:
+        """A command is answered."""
+
+    def resend(self, first: int, last: int, then: Reply) -> None:
+        """Events are asked for again, both ends included."""
+
+
+class Station(Protocol):
+    """As much of a reader as the engine uses; none of it blocks."""
+
+    def settled(self, token: int) -> None:
+        """What was read before the token is in the journal."""
+
+    def feedback(self, outcome: Outcome) -> None:
+        """Tells the scanner of an outcome, where it is configured to be told."""
+
+    def restart_decoder(self) -> None:
+        """Half a frame is forgotten: the journal failed."""
+
+
+@dataclass(frozen=True, slots=True)
+class Process:
+    """What this process is: the same from start to end."""
+
+    session: str
+    version: str
+    config_digest: str
+
+
+Inbox: TypeAlias = "queue.SimpleQueue[Letter]"
+
+
+class Engine:
+    """Runs in the main thread; see the module.
+
+    Attributes:
+        state: the table, as the journal tells it.
+        progress: grows with every turn, for the watchdog.
+    """
+
+    def __init__(  # noqa: PLR0913 - its seams, each handed in once by the composition root
+        self,
+        setup: Setup,
+        process: Process,
+        *,
+        inbox: Inbox,
+        clock: Clock,
+        vault: Vault,
+        texts: Texts,
+        alive: Callable[[], None] = lambda: None,
+    ) -> None:
+        """Touches nothing yet.
+
+        Args:
+            setup: the table.
+            process: who we are.
+            inbox: where every thread puts what happened.
+            clock: the clocks.
+            vault: the journal, open; the engine closes it.
+            texts: the dealer's language.
+            alive: called once a second, for the watchdog.
+        """
+        self._alive = alive
+        self._setup, self._process, self._inbox, self._clock, self._vault = setup, process, inbox, clock, vault
+        self._previous = vault.sound().previous
+        self.identity = Identity(
+            process.session,
+            process.version,
+            setup.plan.game,
+            vault.sound().journal_id,
+            process.config_digest,
+            setup.scanners,
+        )
+        self._texts = texts
+        self._log = logs.get("engine")
+        self.state = State(setup)
+        self.progress = 0
+        self._replies = Replies()
+        self._began = False
+        self._stop: str | None = None
+        self._missed: dict[object, e.Event] = {}
+        self._tick_at = 0
+        self._ahead: int | None = None
+        self._retained_until: int | None = None
+
+    def begin(self, speaker: Speaker, stations: Mapping[str, Station], progress: Callable[[int], None]) -> None:
+        """Folds the journal and tells that the daemon has started, before anything else is told.
+
+        Args:
+            speaker: the publisher; it need not run yet.
+            stations: the readers by scanner; they need not run yet.
+            progress: told while a long fold goes on.
+        """
+        self._speaker, self._stations = speaker, stations
+        self._bulletin = Bulletin(self.identity, self._texts, speaker.show)
+        self._recall(progress)
+        turn = self._turn()
+        self._start(turn)
+        self._settle(turn, clean=False)
+
+    def _start(self, turn: Turn) -> None:
+        """The first decision of this process, and the end of alarms that told of the one before."""
+        process = self._process
+        turn.decide(e.Started(turn.now, process.version, process.config_digest, self._previous))
+        for name, scanner in tuple(turn.state.alarms):
+            if name not in CORE_ALARMS:
+                turn.decide(e.AlarmChanged(turn.now, name, up=False, scanner=scanner))
+        self._tick(turn)
+
+    def run(self) -> None:
+        """Turns until a stop is asked for, and tells of it.
+
+        Raises:
+            ScannerdError: a thread died, or the journal is damaged: the process must end.
+        """
+        while self._stop is None:
+            self.turn(self._letters())
+        self._end(self._stop)
+
+    def turn(self, letters: list[Letter]) -> None:
+        """Decides what has come and what is overdue, writes it down, and speaks."""
+        self.progress += 1
+        turn = self._turn()
+        if self._vault.journal is None and turn.now >= self._vault.reopen_at:
+            turn = self._reopen(turn)
+        self._tick(turn)
+        for letter in letters:
+            self._take(turn, letter)
+        if self._vault.journal is not None:
+            turn.decide_overdue(turn.now - GRACE)
+            self._settle(turn)
+        else:
+            self._answer_all(turn)
+
+    def final_status(self) -> bytes:
+        """What the status topic says after an orderly end."""
+        return status(self.identity, self.state, self._offset(), self._vault.outbox(), self._vault.fault, offline=True)
+
+    def close(self) -> None:
+        """Closes the journal, with what the broker has acknowledged to the last."""
+        while not self._inbox.empty():
+            letter = self._inbox.get_nowait()
+            if isinstance(letter, Acknowledged):
+                self._vault.cursor = max(self._vault.cursor, letter.upto)
+        self._vault.close()
+
+    def _letters(self) -> list[Letter]:
+        letters: list[Letter] = []
+        with suppress(queue.Empty):
+            letters.append(self._inbox.get(timeout=self._patience()))
+            while len(letters) < BATCH:
+                letters.append(self._inbox.get_nowait())
+        return letters
+
+    def _patience(self) -> float:
+        """Seconds until something is due though nothing comes."""
+        due = [self._tick_at]
+        if self._vault.journal is None:
+            due.append(self._vault.reopen_at)
+        elif self.state.deadline is not None:
+            due.append(self.state.deadline + GRACE)
+        return max(0, min(due) - self._clock.now()) / 1_000_000
+
+    def _turn(self) -> Turn:
+        return Turn(self.state, self._offset())
+
+    def _offset(self) -> Offset:
+        now = self._clock.now()
+        return Offset(self._clock.wall() - now, now)
+
+    # --- letters ---
+
+    def _take(self, turn: Turn, letter: Letter) -> None:  # noqa: C901 - one line a kind of letter
+        match letter:
+            case e.Read() | e.FailedRead() | e.Noticed():
+                self._scan(turn, letter)
+            case e.ScannerWentUp() | e.ScannerWentDown():
+                self._change(turn, letter.scanner, letter)
+            case Connected():
+                self._change(turn, "", e.BrokerChanged(letter.at, up=True))
+            case Disconnected():
+                self._change(turn, "", e.BrokerChanged(letter.at, up=False))
+            case BrokerAlarm():
+                alarm = e.AlarmChanged(letter.at, letter.alarm, letter.up, None, letter.detail)
+                self._change(turn, (letter.alarm,), alarm)
+            case CommandReceived():
+                self._command(turn, letter)
+            case Acknowledged():
+                self._vault.cursor = max(self._vault.cursor, letter.upto)
+            case Settle():
+                turn.settles.append(letter)
+            case StatusSeen():
+                self._log.debug("our status topic carried something else", payload=letter.payload[:80])
+            case StopRequested():
+                self._stop = letter.reason
+            case ThreadDied():
+                raise ScannerdError(f"thread {letter.name} died: {letter.error}")
+            case _ as never:
+                assert_never(never)
+
+    def _scan(self, turn: Turn, seen: e.Read | e.FailedRead | e.Noticed) -> None:
+        """Reads are thrown away while nothing can be written."""
+        if isinstance(seen, e.Noticed) and seen.kind not in TOLD_NOTICES:
+            self._log.info("scanner notice", scanner=seen.scanner, kind=seen.kind, detail=seen.detail)
+        elif self._vault.journal is not None:
+            turn.decide(seen)
+
+    def _change(self, turn: Turn, key: object, change: e.Event) -> None:
+        """What stays true until it changes again is kept for later while nothing can be written."""
+        turn.lasting[key] = change
+        if self._vault.journal is not None:
+            turn.decide(change)
+
+    def _command(self, turn: Turn, received: CommandReceived) -> None:
+        if self._vault.journal is None:
+            turn.refuse_for_storage(received)
+            return
+        if received.retain:
+            self._retained_until = turn.now + RETAINED_ALARM
+            detail = f"command {received.name} was retained"
+            turn.decide(e.AlarmChanged(turn.now, "retained_command", up=True, detail=detail))
+        asked = turn.examine(received, self._replies)
+        if asked is not None:
+            self._carry_out(turn, received, asked)
+
+    def _carry_out(self, turn: Turn, received: CommandReceived, asked: Asked) -> None:
+        match asked.command.name:
+            case "snapshot":
+                turn.anew = True
+                turn.reply(received, Answer(asked.id, ok=True))
+            case "resend":
+                turn.resend(received, asked, self._vault.head.seq)
+            case _:
+                turn.carry_out(received, asked)
+
+    # --- writing, then speaking ---
+
+    def _settle(self, turn: Turn, *, clean: bool | None = None) -> None:
+        """Writes the turn down, and only then lets it be the state and speaks of it."""
+        before = self._vault.head
+        cursor = self._vault.unwritten if turn.drafts or turn.ticked else None
+        batch = turn.batch(self.identity.journal, before, self._setup.table, cursor, clean)
+        if batch is not None and not self._vault.write(batch, turn.now):
+            self._fail(turn)
+            return
+        self.state = turn.state
+        self._began = True
+        for command_id, payload in turn.kept(before.seq):
+            self._replies.keep(command_id, payload)
+        self._speak(turn, before.seq)
+
+    def _speak(self, turn: Turn, before: int) -> None:
+        head = self._vault.head.seq
+        if turn.drafts:
+            self._speaker.wake(head)
+        for reply in turn.answers(before):
+            self._speaker.answer(reply)
+        for first, last, then in turn.sent_again():
+            self._speaker.resend(first, last, then)
+        asked_anew = self._show(turn, head)
+        for settle in turn.settles:
+            self._stations[settle.scanner].settled(settle.token)
+        for scanner, outcome in turn.outcomes():
+            self._stations[scanner].feedback(outcome)
+        if asked_anew:
+            for station in self._stations.values():
+                station.feedback("prompt")
+
+    def _show(self, turn: Turn, head: int) -> bool:
+        """The retained topics; True where the dealer is asked for something new."""
+        changed = self._bulletin.prompt(prompt(self.state), turn.offset.day(turn.now))
+        self._bulletin.round(self.state, head)
+        empty_again = self._bulletin.outbox.depth and self._vault.cursor >= head
+        outbox = self._vault.outbox() if turn.ticked or empty_again else self._bulletin.outbox
+        self._bulletin.status(self.state, turn.offset, outbox, storage_fault=None)
+        if turn.anew:
+            self._bulletin.anew(self.state, head)
+        return changed
+
+    # --- storage faults ---
+
+    def _fail(self, turn: Turn) -> None:
+        """Nothing of the turn was said, and nothing of it is believed."""
+        for station in self._stations.values():
+            station.restart_decoder()
+        self._answer_all(turn)
+
+    def _answer_all(self, turn: Turn) -> None:
+        """Tells what can be told without a journal."""
+        self._missed |= turn.lasting
+        for reply in turn.refused_for_storage():
+            self._speaker.answer(reply)
+        self._bulletin.prompt(STORAGE_FAULT, turn.offset.day(turn.now))
+        self._bulletin.status(self.state, turn.offset, Outbox(), storage_fault=self._vault.fault)
+
+    def _reopen(self, turn: Turn) -> Turn:
+        """The turn to go on with: after a success it begins with what was missed."""
+        if not self._vault.reopen(turn.now):
+            return turn
+        self._recall(lambda _: None)
+        turn = self._turn()
+        turn.anew = True
+        if not self._began:
+            self._start(turn)
+        missed, self._missed = self._missed, {}
+        for key, change in missed.items():
+            self._change(turn, key, change)
+        return turn
+
+    def _recall(self, progress: Callable[[int], None]) -> None:
+        """Drops the state and folds what the journal holds."""
+        journal = self._vault.sound()
+        broker_up = self.state.broker_up
+        self.state = recall(journal, self._setup, self._offset(), progress)._replace(broker_up=broker_up)
+        self._replies = Replies(journal.replies())
+
+    # --- the clock, and the end ---
+
+    def _tick(self, turn: Turn) -> None:
+        """Once a second: has the wall clock jumped, has an alarm ended by itself."""
+        if turn.now < self._tick_at:
+            return
+        turn.ticked = True
+        self._tick_at = turn.now + TICK
+        self._alive()
+        before, self._ahead = self._ahead, turn.offset.ahead
+        if self._vault.journal is None:
+            return
+        if before is not None and abs(turn.offset.ahead - before) >= CLOCK_STEP:
+            turn.decide(e.ClockJumped(turn.now, (turn.offset.ahead - before) // 1_000))
+        if self._retained_until is not None and turn.now >= self._retained_until:
+            self._retained_until = None
+            turn.decide(e.AlarmChanged(turn.now, "retained_command", up=False))
+
+    def _end(self, reason: str) -> None:
+        """The orderly end: it is written down that this was no crash."""
+        if self._vault.journal is not None:
+            turn = self._turn()
+            turn.decide(e.Stopping(turn.now, reason))
+            self._settle(turn, clean=True)

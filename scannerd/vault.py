@@ -1,0 +1,110 @@
+"""The journal as the engine holds it: sound, or failed and to be opened afresh.
+
+A failed write is never tried again as if it had not happened: what it left on the disk is not known before the file is
+opened afresh. Until then there is no journal, and the engine takes nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from scannerd import logs
+from scannerd.bulletin import Outbox
+from scannerd.journal import Batch, Head, Journal, JournalDamaged, JournalError, JournalMismatch
+
+REOPEN_AFTER = 2_000_000
+"""Microseconds between two attempts to open a journal that failed."""
+
+
+class Vault:
+    """Holds the journal.
+
+    Attributes:
+        journal: open and sound, or None.
+        fault: why there is none, or None.
+        reopen_at: when to try to open it, microseconds, while there is none.
+        cursor: the last seq that the broker acknowledged, written or not.
+    """
+
+    def __init__(self, journal: Journal, reopen: Callable[[], Journal]) -> None:
+        """Takes an open journal, and how to open it again, never a new one."""
+        self._reopen = reopen
+        self._log = logs.get("journal")
+        self.journal: Journal | None = journal
+        self.fault: str | None = None
+        self.reopen_at = 0
+        self.cursor = journal.cursor
+
+    def sound(self) -> Journal:
+        """The journal, where the caller knows that it is open.
+
+        Raises:
+            JournalError: it is not; the caller is at fault.
+        """
+        if self.journal is None:
+            raise JournalError(self.fault or "the journal is closed")
+        return self.journal
+
+    @property
+    def head(self) -> Head:
+        """The last event on disk; of a journal that failed, nothing is known."""
+        return Head() if self.journal is None else self.journal.head
+
+    @property
+    def unwritten(self) -> int | None:
+        """The cursor, where it has moved since it was written."""
+        return self.cursor if self.journal is not None and self.cursor > self.journal.cursor else None
+
+    def write(self, batch: Batch, now: int) -> bool:
+        """Appends and syncs; False where that failed: nothing may be said of the batch."""
+        if self.journal is None:
+            return False
+        try:
+            self.journal.append(batch)
+        except JournalError as failure:
+            self._fail(str(failure), now)
+            return False
+        return True
+
+    def reopen(self, now: int) -> bool:
+        """Tries to open the journal that failed.
+
+        Raises:
+            JournalDamaged: it is not what was written; a person must look at it.
+            JournalMismatch: it is another table's or a newer version's.
+        """
+        try:
+            self.journal = self._reopen()
+        except (JournalDamaged, JournalMismatch):
+            raise
+        except JournalError as failure:
+            self._fail(str(failure), now)
+            return False
+        self._log.info("the journal is sound again", seq=self.journal.head.seq)
+        self.fault = None
+        self.cursor = max(self.cursor, self.journal.cursor)
+        return True
+
+    def outbox(self) -> Outbox:
+        """What waits for the broker."""
+        depth = self.head.seq - self.cursor
+        if self.journal is None or depth <= 0:
+            return Outbox()
+        oldest = self.journal.records(self.cursor, 1)
+        return Outbox(depth, oldest[0].at if oldest else None)
+
+    def close(self) -> None:
+        """Closes the journal, with what the broker has acknowledged to the last."""
+        if self.journal is None:
+            return
+        if self.unwritten is not None:
+            self.write(Batch(cursor=self.unwritten), 0)
+        if self.journal is not None:
+            self.journal.close()
+
+    def _fail(self, why: str, now: int) -> None:
+        if why != self.fault:
+            self._log.error("the journal can't be written", error=why)
+        if self.journal is not None:
+            self.journal.close()
+        self.journal, self.fault, self.reopen_at = None, why, now + REOPEN_AFTER
