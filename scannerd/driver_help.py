@@ -9,7 +9,7 @@ from typing import Literal, Union, get_args, get_origin
 
 from pydantic.fields import FieldInfo
 
-from scannerd.contract import Driver, DriverOptions
+from scannerd.contract import Driver, OptionsT
 
 _PLAIN = {bool: "true or false", int: "whole number", float: "number", str: "text", bytes: "bytes"}
 
@@ -25,7 +25,7 @@ class Option:
     description: str
 
 
-def options(driver: type[Driver[DriverOptions]]) -> tuple[Option, ...]:
+def options(driver: type[Driver[OptionsT]]) -> tuple[Option, ...]:
     """The driver's own keys, in the order in which it declares them."""
     # A dump in JSON mode turns tuples, paths and the like into what TOML would say.
     shown = driver.Options.model_construct().model_dump(mode="json", warnings=False)

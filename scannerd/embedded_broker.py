@@ -77,16 +77,17 @@ class EmbeddedBroker:
         port: where it listens; 0 before it has started.
     """
 
-    def __init__(self, kind: Kind | None = None) -> None:
+    def __init__(self, kind: Kind | None = None, installed: tuple[Kind, ...] | None = None) -> None:
         """Chooses the broker.
 
         Args:
             kind: which one; by default mosquitto where it is installed, else iotcore.
+            installed: what there is to choose from; by default what is installed.
 
         Raises:
             BrokerMissing: it is not installed.
         """
-        found = available()
+        found = available() if installed is None else installed
         if not found or (kind is not None and kind not in found):
             wanted = kind or "mosquitto"
             raise BrokerMissing(f"{wanted} is not installed: apt install mosquitto, or pip install 'scannerd[demo]'")

@@ -13,7 +13,7 @@ from typing import TypeVar
 
 from pydantic import BaseModel
 
-from scannerd.contract import Driver, DriverOptions
+from scannerd.contract import Driver, DriverOptions, OptionsT
 from scannerd.errors import DriverUnusable
 from scannerd.nearest import nearest
 
@@ -67,7 +67,7 @@ class Registry:
             self._claims.setdefault(entry.name, []).append((name, entry))
 
 
-def parse_options(driver: type[Driver[DriverOptions]], keys: Mapping[str, object]) -> DriverOptions:
+def parse_options(driver: type[Driver[OptionsT]], keys: Mapping[str, object]) -> DriverOptions:
     """Checks a driver's own keys, as a configuration or the header of a recording gives them.
 
     Types are taken at their word: `"9600"` is no number. A list may stand for a tuple.

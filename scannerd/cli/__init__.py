@@ -41,6 +41,10 @@ COMMANDS = {
 _INTERRUPTED = 130
 
 
+class ReaderGone(Exception):  # noqa: N818 - no fault of anybody's
+    """Whoever read our output, such as `head`, has enough. Nobody must act."""
+
+
 class LazyGroup(click.Group):
     """Imports a sub-command when it is called, and none for `--help`."""
 
@@ -60,6 +64,17 @@ class LazyGroup(click.Group):
             raise click.UsageError(f"No command {cmd_name!r}{nearest(cmd_name, names)}", ctx)
         found: object = getattr(import_module(f"{__name__}.{cmd_name}"), cmd_name)
         return found if isinstance(found, click.Command) else None
+
+    def invoke(self, ctx: click.Context) -> object:
+        """Runs the command that was named.
+
+        Raises:
+            ReaderGone: whoever read the output has enough.
+        """
+        try:
+            return super().invoke(ctx)
+        except BrokenPipeError:  # click would end the process with 1, which is a difference found
+            raise ReaderGone from None
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """Writes the list from `COMMANDS` alone."""
@@ -98,7 +113,7 @@ def run(arguments: Sequence[str], group: click.Command = cli) -> int:
         return _complain(_usage(error), Exit.USAGE)
     except click.Abort:
         return _INTERRUPTED
-    except BrokenPipeError:
+    except (BrokenPipeError, ReaderGone):
         return _reader_is_gone()
     except Exception:  # noqa: BLE001 - the last resort: a fault of ours, told whole
         traceback.print_exc()
@@ -120,6 +135,6 @@ def _usage(error: click.ClickException) -> str:
 
 
 def _reader_is_gone() -> int:
-    """Whoever read our output, such as `head`, has enough. What is still buffered goes nowhere, quietly."""
+    """What is still buffered goes nowhere, quietly."""
     os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
     return Exit.WELL
