@@ -1,6 +1,7 @@
 """A real mosquitto on a free loopback port, for one test: started, killed, paused, restarted, reconfigured.
 
-    from tests.mosquitto import Mosquitto, StartBroker, broker, start_broker  # noqa: F401 (fixtures)
+    from tests.mosquitto import Mosquitto, StartBroker
+    from tests.mosquitto import broker_fixture, start_broker_fixture  # noqa: F401 - pytest finds them by name
 
     def test_x(broker: Mosquitto) -> None: ...
     def test_y(start_broker: StartBroker) -> None:
@@ -187,15 +188,15 @@ class StartBroker(Protocol):
         """Returns the running broker."""
 
 
-@pytest.fixture
-def start_broker(tmp_path: Path) -> Iterator[StartBroker]:
+@pytest.fixture(name="start_broker")
+def start_broker_fixture(tmp_path: Path) -> Iterator[StartBroker]:
     """A function that starts brokers, each in a folder of its own; all end with the test."""
     with contextlib.ExitStack() as stack:
         yield _starter(tmp_path, stack.callback)
 
 
-@pytest.fixture
-def broker(start_broker: StartBroker) -> Mosquitto:
+@pytest.fixture(name="broker")
+def broker_fixture(start_broker: StartBroker) -> Mosquitto:
     """A plain broker without persistence, open to everybody."""
     return start_broker()
 

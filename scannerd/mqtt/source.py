@@ -1,0 +1,38 @@
+"""The outbox, opened in the publisher's thread and opened afresh after trouble."""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Callable, Sequence
+
+from scannerd.mqtt.notices import Outbox, OutboxError, Record
+
+REOPEN_US = 2_000_000
+
+
+class Source:
+    """Reads records; while the journal can't be read it gives None, and tries again every 2 s.
+
+    The engine finds the same trouble with the journal and holds the table: nothing is told from here.
+    """
+
+    def __init__(self, open_outbox: Callable[[], Outbox], clock: Callable[[], int]) -> None:
+        """`open_outbox` is called in the thread that reads, for the first time at the first read."""
+        self._open = open_outbox
+        self._clock = clock
+        self._outbox: Outbox | None = None
+        self._closed_until: int | None = None
+
+    def read(self, after: int, limit: int) -> Sequence[Record] | None:
+        """At most `limit` records after number `after`, or None."""
+        if self._closed_until is not None and self._clock() < self._closed_until:
+            return None
+        try:
+            if self._outbox is None:
+                self._outbox = self._open()
+            self._closed_until = None
+            return self._outbox.records(after, limit)
+        except (OutboxError, sqlite3.Error, OSError):
+            self._outbox = None
+            self._closed_until = self._clock() + REOPEN_US
+            return None
