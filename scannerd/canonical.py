@@ -1,15 +1,16 @@
 """Canonical JSON (RFC 8785) of what an event may hold, and the seal that chains one event to the next.
 
-RFC 8785 is easy where numbers are whole and below 2^53, and keys are ASCII: there `json.dumps` with sorted keys
-already writes it. Everything else is refused here instead of being written in a form that another implementation
+RFC 8785 is easy where numbers are whole and below 2^53, and keys are ASCII: there orjson with sorted keys already
+writes it. Everything else is refused here instead of being written in a form that another implementation
 would not reproduce, for a hash that only we can compute proves nothing.
 """
 
 from __future__ import annotations
 
-import json
 from hashlib import sha256
 from typing import TYPE_CHECKING, Final
+
+import orjson
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -19,7 +20,12 @@ FIRST_PREV: Final = "0" * 64
 
 _EXACT = 2**53
 _UNSEALED: Final = ("hash", "sig")
-_encode = json.JSONEncoder(check_circular=False, ensure_ascii=False, separators=(",", ":"), sort_keys=True).encode
+_OPTIONS: Final = (
+    orjson.OPT_SORT_KEYS
+    | orjson.OPT_STRICT_INTEGER
+    | orjson.OPT_PASSTHROUGH_DATACLASS
+    | orjson.OPT_PASSTHROUGH_DATETIME
+)
 
 
 def canonical(value: object) -> bytes:
@@ -33,7 +39,7 @@ def canonical(value: object) -> bytes:
             object that JSON does not know. The caller is at fault.
     """
     _refuse_inexact(value)
-    return _encode(value).encode()
+    return _encode(value)
 
 
 def seal(event: Mapping[str, object]) -> tuple[str, bytes]:
@@ -44,13 +50,14 @@ def seal(event: Mapping[str, object]) -> tuple[str, bytes]:
         that go out.
 
     Raises:
-        ValueError: as for `canonical`, or the event has a hash or a signature already.
+        ValueError: the event has a hash or a signature already, or holds what orjson does not write. Floats are not
+            looked for: an event is made of decisions, whose types have none.
     """
     if "hash" in event or "sig" in event:
         raise ValueError("the event is sealed already")
     # Keys are sorted, so `hash` has one place. Writing the two sides of it apart saves encoding everything twice.
-    before = canonical({key: value for key, value in event.items() if key < "hash"})[1:-1]
-    after = canonical({key: value for key, value in event.items() if key > "hash"})[1:-1]
+    before = _encode({key: value for key, value in event.items() if key < "hash"})[1:-1]
+    after = _encode({key: value for key, value in event.items() if key > "hash"})[1:-1]
     digest = sha256(b"{%b}" % b",".join(filter(None, (before, after)))).hexdigest()
     middle = b'"hash":"%b"' % digest.encode()
     return digest, b"{%b}" % b",".join(filter(None, (before, middle, after)))
@@ -63,6 +70,13 @@ def digest_of(event: Mapping[str, object]) -> str:
         ValueError: as for `canonical`.
     """
     return sha256(canonical({key: value for key, value in event.items() if key not in _UNSEALED})).hexdigest()
+
+
+def _encode(value: object) -> bytes:
+    try:
+        return orjson.dumps(value, option=_OPTIONS)
+    except TypeError as unknown:
+        raise ValueError(str(unknown)) from unknown
 
 
 def _refuse_inexact(value: object) -> None:

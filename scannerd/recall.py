@@ -115,7 +115,8 @@ def recall(journal: Past, setup: Setup, offset: Offset, progress: Callable[[int]
 def _recalled(journal: Past, setup: Setup, offset: Offset, progress: Callable[[int], None]) -> State:
     row = journal.checkpoint()
     seq, state = (0, State(setup)) if row is None else (row[0], _restored(row[1], setup, offset))
-    recent = dict.fromkeys(journal.recent_rounds())
+    own = f"{setup.table}/"
+    recent = dict.fromkeys(name for name in journal.recent_rounds() if not name.startswith(own))
     for record in _records(journal, seq, progress):
         state = _folded(state, record, offset)
     return state._replace(recent=recent, rounds=journal.rounds)

@@ -80,7 +80,7 @@ def test_subclasses_of_plain_types_are_taken() -> None:
     class Fields(dict[str, object]):
         pass
 
-    assert canonical(Fields({Word("a"): (Word("b"), True)})) == b'{"a":["b",true]}'
+    assert canonical(Fields({"a": (Word("b"), True)})) == b'{"a":["b",true]}'
 
 
 @pytest.mark.parametrize("key", ["hash", "sig"])
