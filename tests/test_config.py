@@ -111,7 +111,7 @@ def test_unknown_key_is_refused_with_the_nearest(tmp_path: Path, text: str, expe
             "tp-01.toml:5: scanner.driver: no driver 'lime', did you mean 'line'?",
         ),
         (TABLE + SHOE + "hand = 'C'\n", "tp-01.toml:7: scanner.hand: expected a hand of the game, A or B, found 'C'"),
-        (TABLE + SHOE.replace("/dev/scannerd/shoe", "usb:0c2e:0b01"), "tp-01.toml:6: scanner.url: "),
+        (TABLE + SHOE.replace("/dev/scannerd/shoe", "gopher://box"), "tp-01.toml:6: scanner.url: "),
         (TABLE + SHOE + "codes = 'none.toml'\n", "tp-01.toml:7: scanner.codes: "),
         (TABLE + SHOE.replace('"line"', '"rfid-serial"'), "tp-01.toml:3: scanner.codes: required with this driver"),
         (TABLE + SHOE + "max_length = '9'\n", "tp-01.toml:7: scanner.max_length: expected a valid integer, found '9'"),
