@@ -250,7 +250,8 @@ class PahoLink:
         self, client: Client, userdata: object, mid: int, reason: ReasonCode, properties: Properties | None
     ) -> None:
         del client, userdata, properties
-        self._happened.append(Acked(mid, reason.value, str(reason)))
+        code = reason.value
+        self._happened.append(Acked(mid, code, str(reason) if code >= _DENIED else ""))
 
     def _on_subscribe(
         self, client: Client, userdata: object, mid: int, reasons: list[ReasonCode], properties: Properties | None

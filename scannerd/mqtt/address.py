@@ -16,6 +16,7 @@ _NOT_YET = 9  # X509_V_ERR_CERT_NOT_YET_VALID
 _WRONG_NAME = frozenset({62, 63, 64})  # X509_V_ERR_HOSTNAME_MISMATCH and its kin for mail and IP addresses
 _UNKNOWN_CA = frozenset({2, 18, 19, 20, 21})  # self-signed, or an issuer that is not among the trusted ones
 
+_CERTIFICATE_SIGNS = ("certificate", "unknown ca", "key values mismatch", "pem lib")
 _CAUSES: dict[type[Exception], str] = {
     TimeoutError: "no answer in time",
     ConnectionRefusedError: "connection refused",
@@ -92,7 +93,7 @@ def explain(error: Exception) -> Failure:
     if isinstance(error, ssl.SSLCertVerificationError):
         return Failure("certificate", _certificate(error))
     if isinstance(error, ssl.SSLError):
-        return explain_text(str(error.reason or error))
+        return explain_text(str(error))
     if isinstance(error, OSError) and error.filename is not None:
         return Failure("certificate", f"{error.filename}: {error.strerror}")
     for kind, cause in _CAUSES.items():
@@ -104,7 +105,7 @@ def explain(error: Exception) -> Failure:
 def explain_text(text: str) -> Failure:
     """Names the cause where only the library's words are left."""
     words = text.lower().replace("_", " ")
-    if "certificate" in words or "unknown ca" in words or "bad cert" in words or "key values mismatch" in words:
+    if any(sign in words for sign in _CERTIFICATE_SIGNS):
         return Failure("certificate", f"the broker refused our certificate, or it can't be used ({text})")
     return Failure("network", text)
 

@@ -12,6 +12,7 @@ answer is unreadable again the message in flight is to blame.
 
 from __future__ import annotations
 
+import contextlib
 from collections import deque
 from dataclasses import dataclass
 
@@ -163,7 +164,9 @@ class Courier:
     def farewell(self, link: Link, payload: bytes, now: int) -> None:
         """Says the last status; what still waited is no longer sent."""
         self._link = None
-        self._sent = {link.publish(self.status, payload, retain=True): _Sent(now, self.status)}
+        self._sent.clear()
+        with contextlib.suppress(PacketTooLargeError):
+            self._sent[link.publish(self.status, payload, retain=True)] = _Sent(now, self.status)
 
     def given_up(self, now: int) -> bool:
         """Whether the broker has owed an answer for so long that the connection must end."""
