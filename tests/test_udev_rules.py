@@ -51,7 +51,8 @@ def test_each_link_names_subsystem_and_interface() -> None:
     """A rule that makes a link names its subsystem and its interface, and no two make the same link."""
     for rule in linking():
         assert "SUBSYSTEM" in rule
-        assert "ENV{ID_USB_INTERFACE_NUM}" in rule or re.search(r":\d+\.\d+$", rule.get("ENV{ID_PATH}", ""))
+        in_path = rule.get("ENV{ID_PATH}", rule.get("DEVPATH", "").removesuffix("/*"))
+        assert "ENV{ID_USB_INTERFACE_NUM}" in rule or re.search(r":\d+\.\d+$", in_path)
     links = [rule["SYMLINK"] for rule in linking()]
     assert len(links) == len(set(links))
 
@@ -65,9 +66,35 @@ def test_links_lie_in_one_folder() -> None:
 def test_generic_chips_are_never_taken_by_their_ids() -> None:
     """A chip that any device may hold is matched by its own serial number or by its socket."""
     for rule in rules():
-        vendor = rule.get("ENV{ID_VENDOR_ID}", rule.get("ATTR{idVendor}", ""))
-        if vendor in GENERIC_CHIPS:
-            assert rule.get("ENV{ID_SERIAL_SHORT}") or rule.get("ATTR{serial}") or rule.get("ENV{ID_PATH}")
+        vendors = {rule.get(key, "") for key in ("ENV{ID_VENDOR_ID}", "ATTR{idVendor}", "ATTRS{idVendor}")}
+        if vendors & GENERIC_CHIPS:
+            assert {"ENV{ID_SERIAL_SHORT}", "ATTR{serial}", "ATTRS{serial}", "ENV{ID_PATH}", "KERNELS"} & rule.keys()
+
+
+@pytest.mark.fault(119)
+def test_no_serial_port_is_matched_by_less_than_one_device() -> None:
+    """Every rule that gives a serial port a link names one serial number or one socket."""
+    for rule in linking():
+        if rule["SUBSYSTEM"] == "tty":
+            assert {"ENV{ID_SERIAL_SHORT}", "ATTRS{serial}", "ENV{ID_PATH}", "KERNELS"} & rule.keys()
+
+
+@pytest.mark.fault(111)
+def test_each_link_has_a_group_that_the_unit_has_and_is_closed_to_others() -> None:
+    """Every rule that makes a link sets a group that the service's unit is in, and a mode that bars all others."""
+    unit = (Path(__file__).parent.parent / "systemd/scannerd@.service").read_text(encoding="utf-8")
+    granted = re.search(r"^SupplementaryGroups=(.*)$", unit, re.MULTILINE)
+    assert granted
+    for rule in linking():
+        assert rule["GROUP"] in granted[1].split()
+        assert "0660" == rule["MODE"]
+
+
+@pytest.mark.fault(125)
+def test_matches_on_parents_are_of_one_parent() -> None:
+    """No rule mixes attributes of a USB device with those of its interface: no parent has both, so none would match."""
+    for rule in rules():
+        assert not {"ATTRS{idVendor}", "ATTRS{bInterfaceNumber}"} <= rule.keys()
 
 
 @pytest.mark.fault(121)

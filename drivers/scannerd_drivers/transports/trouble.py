@@ -11,7 +11,7 @@ from pathlib import Path
 
 from scannerd.contract import TransportError
 
-UDEV_RULES = "udev/70-scannerd.rules"
+UDEV_RULES = "udev/65-scannerd.rules"
 """The rules that give a scanner's node its link and its group; they come with scannerd."""
 
 _BUSY = (errno.EBUSY, errno.EWOULDBLOCK)
