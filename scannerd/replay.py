@@ -1,0 +1,188 @@
+"""A recording played through the real channel and the real core on a virtual clock.
+
+Exact: the same file gives the same events, whatever the machine's speed, for nothing here looks at a clock. Time-outs
+of decoders and deadlines of the core are decided in the order of their times, before what is recorded at that moment.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import TypeAlias, assert_never
+
+from scannerd.channel import Channel, Output
+from scannerd.commands import SHELL_COMMANDS, Answer, Asked, Replies, Repeated, examine
+from scannerd.contract import Reply
+from scannerd.core import decisions as d
+from scannerd.core import events as e
+from scannerd.core.outcomes import Decisions
+from scannerd.core.prompts import Prompt, prompt
+from scannerd.core.state import Setup, State
+from scannerd.core.validator import step
+from scannerd.messages import data, prompt_fields, told_rounds
+from scannerd.scanlog import Broker, Chunk, End, Entry, Link, Order, Sent
+
+SHOWN_ALARMS = frozenset({"stalled", "scanner_error"})
+"""Alarms that follow from a recording; others tell of the machine it ran on."""
+
+
+@dataclass(frozen=True, slots=True)
+class Taken:
+    """A decision, with what it was made of: for those who ask why.
+
+    Attributes:
+        at: its time, microseconds since the start.
+        event: what was decided.
+        told: the decisions.
+        before: the state in which they were taken.
+        after: the state that they made.
+    """
+
+    at: int
+    event: e.Event
+    told: Decisions
+    before: State
+    after: State
+
+
+Line: TypeAlias = dict[str, object]
+
+
+class Replay:
+    """Plays entries and yields what is decided."""
+
+    def __init__(
+        self, setup: Setup, channels: dict[str, Channel], recorded_at: datetime, warn: Callable[[str], None]
+    ) -> None:
+        """Begins with the broker and every scanner up, at `t` 0.
+
+        Args:
+            setup: the table.
+            channels: one a scanner, fresh, in the order of the header.
+            recorded_at: the wall clock at `t` 0, for the expiry of commands.
+            warn: told of what is ignored.
+        """
+        self.state = State(setup, broker_up=True, scanners=dict.fromkeys(setup.scanners, "up"))
+        self._channels, self._recorded_at, self._warn = channels, recorded_at, warn
+        self._replies = Replies()
+        self._down: set[str] = set()
+
+    def play(self, entries: Iterator[Entry]) -> Iterator[Taken]:
+        """Decides each entry at its time; virtual time runs on to the last `t`."""
+        latest = 0
+        for entry in entries:
+            latest = entry.t
+            yield from self._time_outs(latest)
+            for event in self._events(entry):
+                yield from self._decide(event)
+        yield from self._time_outs(latest)
+        yield from self._decide(e.Deadline(latest))
+
+    def _time_outs(self, t: int) -> Iterator[Taken]:
+        """The decoders' time-outs at or before `t`, in the order of their times."""
+        while True:
+            due = [(deadline, name) for name, deadline in self._deadlines() if deadline <= t]
+            if not due:
+                return
+            at, name = min(due, key=lambda one: one[0])
+            for event in _told(self._channels[name].tick(at)):
+                yield from self._decide(event)
+
+    def _deadlines(self) -> Iterator[tuple[str, int]]:
+        for name, channel in self._channels.items():
+            deadline = channel.deadline
+            if deadline is not None:
+                yield name, deadline
+
+    def _decide(self, event: e.Event) -> Iterator[Taken]:
+        before = self.state
+        for told, after in step(before, event):
+            self.state = after
+            yield Taken(told[0].at if told else event.at, event, told, before, after)
+            before = after
+
+    def _events(self, entry: Entry) -> list[e.Event]:
+        match entry:
+            case Chunk():
+                return self._chunk(entry)
+            case Link():
+                return self._link(entry)
+            case Order():
+                return self._order(entry)
+            case Broker():
+                return [e.BrokerChanged(entry.t, entry.up)]
+            case Sent() | End():
+                return []
+            case _ as never:
+                assert_never(never)
+
+    def _chunk(self, chunk: Chunk) -> list[e.Event]:
+        if chunk.scanner in self._down:
+            self._warn(f"t {chunk.t / 1_000_000:g}: bytes of {chunk.scanner} while it is down are ignored")
+            return []
+        return _told(self._channels[chunk.scanner].chunk(chunk.data, chunk.t, stale=chunk.stale))
+
+    def _link(self, link: Link) -> list[e.Event]:
+        """An `up` or `down` that changes nothing gives no event and resets nothing."""
+        if link.up != (link.scanner in self._down):
+            return []
+        channel = self._channels[link.scanner]
+        if link.up:
+            self._down.discard(link.scanner)
+            return _told(channel.up(link.t, link.detail))
+        self._down.add(link.scanner)
+        return _told(channel.down(link.t, link.detail))
+
+    def _order(self, order: Order) -> list[e.Event]:
+        wall = self._recorded_at + timedelta(microseconds=order.t)
+        verdict = examine(order.name, order.args, at=order.t, wall=wall, replies=self._replies)
+        if isinstance(verdict, Repeated):
+            return []
+        if isinstance(verdict, Answer):
+            if verdict.id is not None:
+                self._replies.keep(verdict.id, verdict.payload)
+            return []
+        return self._asked(verdict)
+
+    def _asked(self, asked: Asked) -> list[e.Event]:
+        self._replies.keep(asked.id, b"")
+        return [] if asked.command.name in SHELL_COMMANDS else [asked.command]
+
+
+def _told(outputs: list[Output]) -> list[e.Event]:
+    """What a channel tells the core; replies to a device go nowhere in a replay."""
+    return [output for output in outputs if not isinstance(output, Reply)]
+
+
+def event_lines(taken: Taken) -> Iterator[Line]:
+    """The events of a decision as a replay prints them."""
+    for told, round_id in told_rounds(taken.told, taken.before):
+        if isinstance(told, d.AlarmRaised | d.AlarmCleared) and told.alarm not in SHOWN_ALARMS:
+            continue
+        yield {"t": seconds(told.at), "type": told.TYPE, "round": round_id, "data": data(told)}
+
+
+def prompt_line(at: int, shown: Prompt) -> Line:
+    """A prompt as a replay prints it."""
+    return {"t": seconds(at), "prompt": prompt_fields(shown)}
+
+
+def lines(replay: Replay, entries: Iterator[Entry], *, prompts: bool = False) -> Iterator[Line]:
+    """All that a replay prints: the events, and with `prompts` the prompt at the start and each change of it."""
+    shown = prompt(replay.state)
+    if prompts:
+        yield prompt_line(0, shown)
+    for taken in replay.play(entries):
+        yield from event_lines(taken)
+        if prompts:
+            now = prompt(taken.after)
+            if now != shown:
+                yield prompt_line(taken.at, now)
+                shown = now
+
+
+def seconds(at: int) -> float | int:
+    """Microseconds as seconds with at most three decimals, whole ones without a point."""
+    ms = round(at / 1_000)
+    return ms // 1_000 if ms % 1_000 == 0 else ms / 1_000
