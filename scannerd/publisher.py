@@ -112,6 +112,7 @@ class PahoLink:
         self._five = settings.protocol == MQTTv5
         self._happened: list[Happening] = []
         self._words = ""
+        self._accepted = False
         self._limit: int | None = None
         self._stamp = _Stamp(PacketTypes.PUBLISH) if self._five else None  # type: ignore[no-untyped-call] # as above
         self._client = self._make_client(will)
@@ -227,6 +228,7 @@ class PahoLink:
             self._happened.append(Refused(str(reason)))
             return
         client.on_log = None  # paho would format its debug lines for each packet
+        self._accepted = True
         self._limit = getattr(properties, "MaximumPacketSize", None)
         maximum = getattr(properties, "ReceiveMaximum", 65535)
         self._happened.append(Accepted(maximum, session_present=flags.session_present))
@@ -244,7 +246,14 @@ class PahoLink:
             self._happened.append(Lost(Failure("network", f"the broker ended it: {reason}"), reason.value))
         else:
             words = self._words or ("connection lost" if reason == "Unspecified error" else str(reason))
-            self._happened.append(Lost(explain_text(words), garbled=reason == "Protocol error"))
+            self._happened.append(Lost(self._explain(words), garbled=reason == "Protocol error"))
+
+    def _explain(self, words: str) -> Failure:
+        """Names the cause; under TLS 1.3 a broker refuses our certificate after the handshake, and may just hang up."""
+        failure = explain_text(words)
+        if failure.alarm == "certificate" or not self._address.tls or self._accepted:
+            return failure
+        return Failure("network", f"{failure.cause} before an answer; the broker may want another client certificate")
 
     def _on_publish(
         self, client: Client, userdata: object, mid: int, reason: ReasonCode, properties: Properties | None

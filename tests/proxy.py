@@ -104,7 +104,7 @@ class Proxy:
         with broker, contextlib.suppress(OSError):
             held = b""
             while data := broker.recv(65536):
-                packets, held = _packets(held + data)
+                packets, held = split_packets(held + data)
                 passed = b"".join(packet for packet in packets if not self._swallow(packet))
                 client.sendall(passed)
             client.shutdown(socket.SHUT_RDWR)
@@ -118,7 +118,7 @@ class Proxy:
         return True
 
 
-def _packets(data: bytes) -> tuple[list[bytes], bytes]:
+def split_packets(data: bytes) -> tuple[list[bytes], bytes]:
     """Whole MQTT packets at the start of `data`, and what is left."""
     packets = []
     while (end := _end(data)) is not None and end <= len(data):

@@ -44,7 +44,7 @@ class Journal:
     def __init__(self) -> None:
         """Nothing is in it yet."""
         self.events: list[Event] = []
-        self.reads = self.longest = 0
+        self.reads = self.longest = self.closed = 0
         self.trouble: Exception | None = None
 
     def append(self, *types: str) -> int:
@@ -62,6 +62,10 @@ class Journal:
         self.reads += 1
         self.longest = max(self.longest, len(page))
         return page
+
+    def close(self) -> None:
+        """Notes it."""
+        self.closed += 1
 
     @property
     def bodies(self) -> list[bytes]:

@@ -219,4 +219,5 @@ def test_an_outbox_in_trouble_is_opened_afresh_after_two_seconds(trouble: Except
     assert source.read(0, 64) is None
     clock.now += 1
     assert journal.events == source.read(0, 64)
-    assert opened == [2]
+    source.close()
+    assert (opened[0], journal.closed) == (2, 2)

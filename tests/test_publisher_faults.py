@@ -31,6 +31,7 @@ from tests.publishing import (
     Journal,
     desks_fixture,  # noqa: F401 - as above
 )
+from tests.refusing import RefusingBroker
 from tests.wire import Subscriber
 
 PREFIX = "scannerd/v1/tp-01"
@@ -400,11 +401,11 @@ def test_tls_with_a_client_certificate_carries_events(start_broker: StartBroker,
 
 
 def test_a_missing_client_certificate_is_named(start_broker: StartBroker, desks: Desks, tmp_path: Path) -> None:
-    """A broker that wants a certificate of ours and gets none is told as a certificate fault."""
+    """A broker that wants a certificate of ours and gets none is told so, however it hangs up."""
     authority = Authority(tmp_path)
     broker = start_broker(tls=authority.issue("server"), client_authority=authority.cert)
     desk = desks(broker.url, ca_file=authority.cert)
-    desk.inbox.wait_for_alarm("certificate")
+    assert "certificate" in (desk.inbox.wait_for_alarm("network").detail or "")
 
 
 def test_a_ca_file_that_is_not_there_is_named(desks: Desks, tmp_path: Path) -> None:
@@ -489,3 +490,14 @@ def test_the_order_holds_over_kills_of_the_broker(start_broker: StartBroker, des
     desk.acknowledged()
     upto = [notice.upto for notice in desk.inbox.of(Acknowledged)]
     assert sorted(set(upto)) == upto
+
+
+def test_a_broker_that_forbids_subscribing_is_alarmed_until_it_allows(desks: Desks) -> None:
+    """A refused SUBSCRIBE raises `denied` and is sent again every 5 s until it is granted."""
+    clock = FakeClock()
+    with RefusingBroker(refusals=2) as broker:
+        desk = desks(f"mqtt://127.0.0.1:{broker.port}", clock=clock)
+        alarm = desk.inbox.wait_for_alarm("denied")
+        assert "command/+" in (alarm.detail or "")
+        desk.insist(clock, DENIED_RETRY_US, lambda: not desk.inbox.of(BrokerAlarm)[-1].up)
+    assert broker.subscribes == 3

@@ -97,6 +97,7 @@ class Loop:
         self.head = self._told = cursor
         self._settings = settings
         self._post = post
+        self._source = source
         self._will = will
         self._clock = clock
         addresses = tuple(parse(url) for url in settings.urls)
@@ -128,6 +129,7 @@ class Loop:
 
     def close(self) -> None:
         """Leaves everything; for the end of `run`, or where it never ran."""
+        self._source.close()
         self._connection.close()
         self._ear.close()
         self._mouth.close()

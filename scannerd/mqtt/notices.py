@@ -46,6 +46,9 @@ class Outbox(Protocol):
             OutboxError: the journal can't be read; an `sqlite3.Error` is taken for the same.
         """
 
+    def close(self) -> None:
+        """Gives the journal back."""
+
 
 @dataclass(frozen=True, slots=True)
 class BrokerSettings:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import sqlite3
 from collections.abc import Callable, Sequence
 
@@ -33,6 +34,13 @@ class Source:
             self._closed_until = None
             return self._outbox.records(after, limit)
         except (OutboxError, sqlite3.Error, OSError):
-            self._outbox = None
+            self.close()
             self._closed_until = self._clock() + REOPEN_US
             return None
+
+    def close(self) -> None:
+        """Gives the journal back; never raises."""
+        outbox, self._outbox = self._outbox, None
+        if outbox is not None:
+            with contextlib.suppress(OutboxError, sqlite3.Error, OSError):
+                outbox.close()
