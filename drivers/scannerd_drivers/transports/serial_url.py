@@ -25,7 +25,7 @@ SLICE_SECONDS = 0.05
 CHUNK = 4096
 WRITE_SECONDS = 0.5
 
-_ERRORS = (OSError, termios.error, ValueError)  # a SerialException is an OSError
+_ERRORS = (OSError, termios.error, ValueError, NotImplementedError)  # a SerialException is an OSError
 
 
 class SerialUrlTransport(Transport):
@@ -42,6 +42,7 @@ class SerialUrlTransport(Transport):
         self._port: serial.Serial | None = None
         self._attempts: OneAtATime[serial.Serial] = OneAtATime()
         self._closings: OneAtATime[None] = OneAtATime()
+        self._writes: OneAtATime[int | None] = OneAtATime()
         self._new_port()
 
     def open(self) -> None:
@@ -82,8 +83,9 @@ class SerialUrlTransport(Transport):
         Raises:
             TransportError: the server is gone, or takes nothing.
         """
+        port = self._open_port()
         try:
-            self._open_port().write(data)
+            self._writes.run(lambda: port.write(data), lambda _: None, WRITE_SECONDS)
         except _ERRORS as error:
             raise _lost(error) from error
 
@@ -110,7 +112,6 @@ class SerialUrlTransport(Transport):
             do_not_open=True,
             baudrate=self._settings.baudrate,
             timeout=SLICE_SECONDS,
-            write_timeout=WRITE_SECONDS,
         )
         if self._settings.dtr is not None:
             port.dtr = self._settings.dtr
@@ -122,6 +123,8 @@ def _close(port: serial.Serial) -> None:
         port.close()
 
 
-def _lost(error: OSError | termios.error | ValueError) -> TransportError:
-    detail = str(error) if isinstance(error, serial.SerialException | ValueError) else trouble.words(error)
+def _lost(error: Exception) -> TransportError:
+    detail = str(error)
+    if isinstance(error, OSError | termios.error) and not isinstance(error, serial.SerialException):
+        detail = trouble.words(error)
     return TransportError(detail, remedy="check the server, the network and the scanner's power")

@@ -22,7 +22,7 @@ from scannerd_drivers.transports.settings import UsbSettings
 from scannerd_drivers.transports.trouble import UDEV_RULES, words
 from scannerd_drivers.transports.usb_ids import UsbId, usb_id
 
-_log: structlog.typing.FilteringBoundLogger = structlog.get_logger(logger="usb")
+_log: structlog.typing.FilteringBoundLogger = structlog.get_logger(part="usb")
 
 WRITE_MS = 500
 _LIBUSB_TIMEOUT, _LIBUSB_OVERFLOW, _LIBUSB_PIPE = -7, -8, -9  # libusb.h, enum libusb_error

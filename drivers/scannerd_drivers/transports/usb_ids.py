@@ -39,7 +39,8 @@ def usb_id(url: str) -> UsbId:
     Raises:
         ValueError: it is no such URL.
     """
-    parts = url.partition(":")[2].split(":", _SHORT)
+    scheme, _, rest = url.partition(":")
+    parts = rest.split(":", _SHORT) if scheme.lower() == "usb" else []
     if len(parts) not in (_SHORT, _LONG) or not all(_is_hex(part) for part in parts[:_SHORT]):
         raise ValueError(f"expected usb:VID:PID or usb:VID:PID:serial, ids of four hexadecimal digits, found {url!r}")
     return UsbId(int(parts[0], 16), int(parts[1], 16), parts[_SHORT] if len(parts) == _LONG else None)
