@@ -41,7 +41,6 @@ class Endpoint(Protocol):
     bEndpointAddress: int  # noqa: N815 - the name in the USB standard
     bmAttributes: int  # noqa: N815 - as above
     wMaxPacketSize: int  # noqa: N815 - as above
-    interface: int
 
     def read(self, size: int, timeout: int) -> Iterable[int]: ...  # noqa: D102 - pyusb's
 
@@ -95,6 +94,7 @@ class UsbTransport(Transport):
         self._device: Device | None = None
         self._endpoint: Endpoint | None = None
         self._out: Endpoint | None = None
+        self._claimed: int | None = None
         self._detached: int | None = None
         self._stalled = False
 
@@ -148,14 +148,15 @@ class UsbTransport(Transport):
 
     def close(self) -> None:
         """Gives the interface back to the kernel and forgets the device."""
-        device, endpoint = self._device, self._endpoint
+        device = self._device
+        claimed, self._claimed = self._claimed, None
         detached, self._detached = self._detached, None
         self._device = self._endpoint = self._out = None
         self._stalled = False
         if device is None:
             return
-        if endpoint is not None:
-            _quietly(lambda: usb.util.release_interface(device, endpoint.interface))
+        if claimed is not None:
+            _quietly(lambda: usb.util.release_interface(device, claimed))
         if detached is not None:
             _quietly(lambda: device.attach_kernel_driver(detached))
         _quietly(lambda: usb.util.dispose_resources(device))
@@ -185,6 +186,7 @@ class UsbTransport(Transport):
                 self._detached = number
                 _log.info("taken from the kernel's driver", device=str(self._id), interface=number)
         usb.util.claim_interface(device, number)
+        self._claimed = number
         self._endpoint = endpoint
         self._out = next((other for other in interface if _carries(other, out=True)), None)
 
