@@ -149,7 +149,7 @@ def paced(master: int, heard: Heard, cards: Iterator[str], count: int) -> list[f
     order, delays = random.Random(1), []
     for _ in range(count):
         card = next(cards)
-        for byte in card.encode() + b"\r":
+        for byte in card.encode():
             os.write(master, bytes([byte]))
             time.sleep(10 / 9600)
         at = time.monotonic_ns()
@@ -165,7 +165,7 @@ def paced(master: int, heard: Heard, cards: Iterator[str], count: int) -> list[f
 def at_once(master: int, heard: Heard, cards: Iterator[str], count: int) -> float:
     """Cards a second, as fast as the pty takes them, until the last has arrived."""
     sent = [next(cards) for _ in range(count)]
-    data = "".join(f"{card}\r\n" for card in sent).encode()
+    data = "".join(f"{card}\n" for card in sent).encode()
     begin = time.monotonic_ns()
     child = os.fork()
     if child == 0:

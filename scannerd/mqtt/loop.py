@@ -103,6 +103,7 @@ class Loop:
         addresses = tuple(parse(url) for url in settings.urls)
         self._requests: queue.SimpleQueue[Request] = queue.SimpleQueue()
         self._ear, self._mouth = socket.socketpair()
+        self._called = False
         self._ear.settimeout(0)
         self._mouth.settimeout(0)
         self._alarms = Alarms(post)
@@ -145,7 +146,10 @@ class Loop:
         self.wake()
 
     def wake(self) -> None:
-        """Ends the loop's wait."""
+        """Ends the loop's wait; a loop that is called already is not called again."""
+        if self._called:
+            return
+        self._called = True
         with contextlib.suppress(OSError):  # full: it is awake already; closed: it has ended
             self._mouth.send(b"\0")
 
@@ -176,6 +180,7 @@ class Loop:
             poller.register(broker, select.POLLIN | (select.POLLOUT if link.wants_write() else 0))
         ready = dict(poller.poll(0 if link is not None and link.pending() else self._patience()))
         if self._ear.fileno() in ready:
+            self._called = False  # before anything is looked at: what comes from here on calls anew
             with contextlib.suppress(BlockingIOError):
                 while len(self._ear.recv(_WAKE_BYTES)) == _WAKE_BYTES:
                     pass
