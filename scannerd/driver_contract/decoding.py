@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from itertools import accumulate, pairwise
+from operator import add
 
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
@@ -124,9 +125,10 @@ class DecoderContract(DriverCase):
         """Bytes that belong to no frame are told, at the latest after silence."""
         size = len(self.chunks(next(iter(self.frames)))[0])
         wrong = st.binary(min_size=1, max_size=40)
+        ends = st.sampled_from([b"", *(self.chunks(code)[-1][-1:] for code in self.frames)])
 
         @searched
-        @given(wrong.filter(lambda chunk: len(chunk) != size) if self.reports else wrong)
+        @given(wrong.filter(lambda chunk: len(chunk) != size) if self.reports else st.builds(add, wrong, ends))
         def check(garbage: bytes) -> None:
             decoder = self.decoder()
             made = told(feed(decoder, [garbage]) + silence(decoder))

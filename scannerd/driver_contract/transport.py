@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from queue import Empty, SimpleQueue
-from threading import Thread
+from threading import Event, Thread
 from threading import enumerate as threads
 from typing import ClassVar, Literal, TypeVar
 
@@ -98,11 +98,15 @@ class TransportContract(DriverCase):
     def test_unplugged_while_reading(self, device: Device, transport: Transport) -> None:
         """A device that is pulled ends a read that waits, as a `TransportError`, and is read again when it is back."""
         transport.open()
+        watched = _Watched(transport)
         found: SimpleQueue[BaseException | None] = SimpleQueue()
-        reading = Thread(target=lambda: found.put(_raised(lambda: _read_on(transport))), daemon=True)
-        reading.start()
+        Thread(target=lambda: found.put(_raised(watched.read_on)), daemon=True).start()
+        expect(watched.reading.wait(_WAIT), "the read did not begin")
         device.unplug()
-        error = _next(found, _LOSS_SECONDS, "the device was pulled and the read goes on")
+        try:
+            error = _next(found, _LOSS_SECONDS, "the device was pulled and the read goes on")
+        finally:
+            watched.over.set()
         expect(isinstance(error, TransportError), f"the device was pulled and the read ended in {error!r}")
         write = _raised(lambda: transport.write(b"x"))
         expect(write is None or isinstance(write, TransportError), f"writing to a pulled device ended in {write!r}")
@@ -112,9 +116,10 @@ class TransportContract(DriverCase):
 
     def test_stopped_while_reading(self, transport: Transport) -> None:
         """A reader that waits for a silent scanner stops within a second."""
-        reader, inbox, _ = self._reader(transport)
+        watched = _Watched(transport)
+        reader, _, _ = self._reader(watched)
         reader.start()
-        _next_of(ScannerWentUp, inbox)
+        expect(watched.reading.wait(_WAIT), "the reader did not begin to read")
         reader.stop()
         expect(reader.join(1.0), "the reader was asked to stop and goes on")
 
@@ -166,9 +171,36 @@ class _EveryCode:
         return code
 
 
-def _read_on(transport: Transport) -> None:
-    while True:
-        transport.read(0.2)
+class _Watched(Transport):
+    """Another transport, which says when it is being read.
+
+    Attributes:
+        reading: a read has begun.
+        over: nobody is interested any more.
+    """
+
+    def __init__(self, inner: Transport) -> None:
+        self.reading = Event()
+        self.over = Event()
+        self._inner = inner
+
+    def open(self) -> None:
+        self._inner.open()
+
+    def read(self, timeout: float) -> bytes:
+        self.reading.set()
+        return self._inner.read(timeout)
+
+    def write(self, data: bytes) -> None:
+        self._inner.write(data)
+
+    def close(self) -> None:
+        self._inner.close()
+
+    def read_on(self) -> None:
+        """Reads until it raises, or until nobody is interested any more."""
+        while not self.over.is_set():
+            self.read(0.2)
 
 
 def _raised(call: Callable[[], object]) -> BaseException | None:
