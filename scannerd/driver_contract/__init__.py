@@ -1,6 +1,6 @@
 r"""The conformance kit: what every driver must stand, ours or anyone's, as a class of tests to inherit.
 
-It is a plugin of pytest, found by its entry point; a driver's test file needs no more than this:
+A driver's test file needs no more than this:
 
 ```python
 from scannerd.driver_contract import DriverContract
@@ -15,15 +15,11 @@ exception, no silence, no growth. Those of `TransportContract` run the driver's 
 TCP connection: 200 times open and close, unplugged while reading, stopped while reading. A driver for a bus that can't
 be had without hardware inherits `DecoderContract` alone, or makes its own `Device`.
 
-The kit imports pytest and hypothesis, and so is no part of the running daemon.
+The kit imports pytest and hypothesis (`pip install scannerd[kit]`), and so is no part of the running daemon. Where
+scannerd is installed pytest also has the fixtures `scanner_pty` and `scanner_tcp`, for further tests of a driver.
 """
 
 from __future__ import annotations
-
-from collections.abc import Iterator
-from pathlib import Path
-
-import pytest
 
 from scannerd.driver_contract.decoding import DecoderContract
 from scannerd.driver_contract.devices import Device, PtyDevice, TcpDevice
@@ -34,19 +30,3 @@ __all__ = ["DecoderContract", "Device", "DriverContract", "PtyDevice", "TcpDevic
 
 class DriverContract(DecoderContract, TransportContract):
     """All that a driver must stand; see `DriverCase` for the attributes that a subclass sets."""
-
-
-@pytest.fixture
-def scanner_pty(tmp_path: Path) -> Iterator[PtyDevice]:
-    """A scanner on a pseudo-terminal, for further tests of a driver."""
-    device = PtyDevice(tmp_path / "scanner")
-    yield device
-    device.close()
-
-
-@pytest.fixture
-def scanner_tcp() -> Iterator[TcpDevice]:
-    """A scanner behind a serial server on loopback, for further tests of a driver."""
-    device = TcpDevice()
-    yield device
-    device.close()
