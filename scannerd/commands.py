@@ -98,7 +98,7 @@ def parse(payload: bytes) -> dict[str, object] | None:
     return fields if isinstance(fields, dict) else None
 
 
-def examine(
+def examine(  # noqa: PLR0913 - all that a verdict depends on, by keyword
     name: str,
     fields: Mapping[str, object] | None,
     *,

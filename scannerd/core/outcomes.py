@@ -15,6 +15,7 @@ Decisions: TypeAlias = tuple[d.Decision, ...]
 
 
 def current_round(state: State) -> Round:
+    """The round of a state in which there is one."""
     assert state.round is not None, "asked only while there is a round"
     return state.round
 
@@ -27,6 +28,7 @@ def evolve_all(state: State, told: Decisions) -> State:
 
 
 def offline(state: State) -> bool:
+    """Whether no round may be opened because the broker is away."""
     return state.setup.rules.require_broker and not state.broker_up
 
 
@@ -39,12 +41,14 @@ def holding(current: Round, wanted: Card) -> str | None:
 
 
 def opening(state: State, at: int, wanted: str | None, by: str | None) -> d.RoundOpened:
+    """A round begins, under an engine's id or the daemon's next one."""
     plan = state.setup.plan
     name = wanted or f"{state.setup.table}/{state.rounds + 1}"
     return d.RoundOpened(at, name, plan.game, plan.names, by)
 
 
 def accepted(state: State, slot: Slot, dealt: Dealt, by: str | None) -> Decisions:
+    """A card fills the due slot: its scanner's error is over, and the round too where no gap is waited for."""
     attempt = current_round(state).tries.get(slot.name, 0) + 1
     via: Literal["scan", "manual"] = "manual" if dealt.scanner is None else "scan"
     told = d.CardAccepted(dealt.at, slot.name, slot.hand, slot.index, dealt.card, dealt.scanner, attempt, via, by)
@@ -56,6 +60,7 @@ def accepted(state: State, slot: Slot, dealt: Dealt, by: str | None) -> Decision
 
 
 def completion(state: State, at: int) -> d.RoundCompleted:
+    """The result of a round whose slots are all filled."""
     current, plan = current_round(state), state.setup.plan
     dealt = [current.cards[name] for name in plan.names]
     hands = {
@@ -86,6 +91,7 @@ def rejection(
     attempt: int | None = None,
     conflict: str | None = None,
 ) -> d.ScanRejected:
+    """A read is refused; without an attempt it is no try for the slot."""
     seen, detail = (read.card, None) if isinstance(read, e.Read) else (None, read.detail or None)
     raw_hex = read.raw[:64].hex() or None
     name = None if slot is None else slot.name
@@ -93,10 +99,12 @@ def rejection(
 
 
 def stall_over(state: State, at: int) -> Decisions:
+    """Clears the alarm `stalled`, if it is up."""
     return (d.AlarmCleared(at, "stalled", None, None),) if ("stalled", None) in state.alarms else ()
 
 
 def error_over(state: State, scanner: str, at: int, over: bool) -> Decisions:  # noqa: FBT001 - a condition, not a mode
+    """Clears a scanner's alarm `scanner_error`, if it is `over` and up."""
     if not over or ("scanner_error", scanner) not in state.alarms:
         return ()
     return (d.AlarmCleared(at, "scanner_error", scanner, None),)

@@ -29,7 +29,7 @@ Then: TypeAlias = Callable[[State, e.Read], Decisions]
 
 
 class Row(NamedTuple):
-    """A rule for a read: in these phases, when this holds, this is decided. The docstring of `when` says it in words."""
+    """A rule for a read: in these phases, when this holds, this is decided; the docstring of `when` says it."""
 
     number: str
     phases: tuple[d.Phase, ...]

@@ -44,7 +44,7 @@ class Rules:
 
 @dataclass(frozen=True, slots=True)
 class Setup:
-    """What does not change while the process runs: the table's name, the game, the rules, the scanners in their order."""
+    """What does not change while the process runs: the table's name, game, rules, and scanners in their order."""
 
     table: str
     plan: Plan
