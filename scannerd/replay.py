@@ -12,7 +12,7 @@ from datetime import datetime, timedelta
 from typing import TypeAlias, assert_never
 
 from scannerd.channel import Channel, Output
-from scannerd.commands import SHELL_COMMANDS, Answer, Asked, Replies, Repeated, examine
+from scannerd.commands import SHELL_COMMANDS, Answer, Asked, Repeated, Replies, examine
 from scannerd.contract import Reply
 from scannerd.core import decisions as d
 from scannerd.core import events as e

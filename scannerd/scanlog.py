@@ -10,17 +10,21 @@ import json
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
-from decimal import Decimal, InvalidOperation
+from datetime import UTC, datetime
+from decimal import Decimal
 from pathlib import Path
-from typing import BinaryIO, Literal, NoReturn, TypeAlias
+from typing import Annotated, BinaryIO, Literal, NoReturn, TypeAlias
 
-from pydantic import AwareDatetime, BaseModel, ConfigDict, ValidationError
+from pydantic import AwareDatetime, BaseModel, ConfigDict, Field, ValidationError
 
 from scannerd.errors import UsageError
 from scannerd.settings import Round
 
 SECOND = 1_000_000
 """Microseconds in a second: times in a file are seconds, times in the program microseconds."""
+
+LONGEST = 1_000_000_000
+"""Seconds beyond which nothing is recorded: what is larger is no time, and no date would hold it."""
 
 
 class ScanlogError(UsageError):
@@ -45,7 +49,7 @@ class Header(BaseModel):
     scanlog: Literal[1]
     table: str
     game: str
-    recorded_at: AwareDatetime
+    recorded_at: Annotated[AwareDatetime, Field(lt=datetime(9000, 1, 1, tzinfo=UTC))]
     round: Round = Round()
     scanners: dict[str, dict[str, object]]
     note: str | None = None
@@ -157,14 +161,14 @@ class ScanlogReader:
             first = invalid.errors()[0]
             where = ".".join(str(part) for part in first["loc"])
             self._fail(f"{where}: {first['msg']}")
-        except ValueError:
+        except (ValueError, RecursionError):
             self._fail('not a recording: the first line is a header such as {"scanlog":1,"table":"tp-01",…}')
 
     def _parse(self, raw: bytes) -> dict[str, object] | None:
         try:
-            parsed = json.loads(raw, parse_float=Decimal, parse_constant=self._fail)
-        except ScanlogError:
-            raise
+            parsed = json.loads(raw, parse_float=Decimal, parse_constant=_refuse_constant)
+            if b"\\u" in raw:
+                json.dumps(parsed, ensure_ascii=False, default=str).encode()  # half a surrogate pair can't be written
         except (ValueError, RecursionError) as broken:
             if not raw.endswith(b"\n"):
                 self._warn(f"{self._name}:{self.line}: the last line is torn and is left out")
@@ -175,23 +179,19 @@ class ScanlogReader:
         return parsed
 
     def _entry(self, parsed: dict[str, object]) -> Entry:
-        for key, make in _MAKERS:
-            if key in parsed:
-                return make(self, parsed)
-        keys = ", ".join(parsed) or "none"
-        self._fail(f"no entry: one of rx, rx_hex, tx, tx_hex, event, command, broker, end is needed, there are: {keys}")
+        make = next((make for key, make in _MAKERS.items() if key in parsed), None)
+        if make is None:
+            self._fail(f"no entry: one of {', '.join(_MAKERS)} is needed, there are: {', '.join(parsed) or 'none'}")
+        return make(self, parsed)
 
     def time(self, parsed: dict[str, object]) -> int:
         """`t` in microseconds."""
         t = parsed.get("t")
         if type(t) is not Decimal and type(t) is not int:
             self._fail("t is required: seconds since the start, a decimal number")
-        if t < 0:
-            self._fail("t is below 0")
-        try:
-            return int(t * SECOND)
-        except (InvalidOperation, OverflowError):
-            self._fail("t is too large")
+        if not 0 <= t <= LONGEST:
+            self._fail(f"t is 0 to {LONGEST} s")
+        return int(t * SECOND)
 
     def scanner(self, parsed: dict[str, object]) -> str:
         """The scanner's name."""
@@ -228,12 +228,16 @@ class ScanlogReader:
             self._fail(f"{key} is {' or '.join(values)}, not {value!r}")
         return value
 
-    def optional_text(self, parsed: dict[str, object], key: str) -> str | None:
-        """Text, or None where it is left out."""
-        value = parsed.get(key)
-        if not isinstance(value, str | None):
+    def text(self, parsed: dict[str, object], key: str) -> str:
+        """Text."""
+        value = parsed[key]
+        if not isinstance(value, str):
             self._fail(f"{key} is text")
         return value
+
+    def optional_text(self, parsed: dict[str, object], key: str) -> str | None:
+        """Text, or None where it is left out."""
+        return None if parsed.get(key) is None else self.text(parsed, key)
 
     def flag(self, parsed: dict[str, object], key: str) -> bool:
         """True or false; false where it is left out."""
@@ -272,8 +276,7 @@ def _link(reader: ScanlogReader, parsed: dict[str, object]) -> Link:
 
 def _order(reader: ScanlogReader, parsed: dict[str, object]) -> Order:
     reader.keys(parsed, "t", "command", "args")
-    name = reader.optional_text(parsed, "command") or ""
-    return Order(reader.time(parsed), name, reader.fields(parsed, "args"))
+    return Order(reader.time(parsed), reader.text(parsed, "command"), reader.fields(parsed, "args"))
 
 
 def _broker(reader: ScanlogReader, parsed: dict[str, object]) -> Broker:
@@ -286,16 +289,20 @@ def _end(reader: ScanlogReader, parsed: dict[str, object]) -> End:
     return End(reader.time(parsed))
 
 
-_MAKERS: tuple[tuple[str, Callable[[ScanlogReader, dict[str, object]], Entry]], ...] = (
-    ("rx", _chunk),
-    ("rx_hex", _chunk),
-    ("tx", _sent),
-    ("tx_hex", _sent),
-    ("event", _link),
-    ("command", _order),
-    ("broker", _broker),
-    ("end", _end),
-)
+def _refuse_constant(name: str) -> NoReturn:
+    raise ValueError(f"{name} is none")
+
+
+_MAKERS: dict[str, Callable[[ScanlogReader, dict[str, object]], Entry]] = {
+    "rx": _chunk,
+    "rx_hex": _chunk,
+    "tx": _sent,
+    "tx_hex": _sent,
+    "event": _link,
+    "command": _order,
+    "broker": _broker,
+    "end": _end,
+}
 
 
 @contextmanager
@@ -337,7 +344,7 @@ class ScanlogWriter:
         self._target.write(json.dumps(line, ensure_ascii=False, separators=(",", ":")).encode() + b"\n")
 
 
-def _written(entry: Entry) -> dict[str, object]:  # noqa: PLR0911 - one line a kind
+def _written(entry: Entry) -> dict[str, object]:
     t = seconds(entry.t)
     match entry:
         case Chunk():
