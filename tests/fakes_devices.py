@@ -182,10 +182,10 @@ class FakeTransport(Transport):
             _take(self.opens.get())
 
     def read(self, timeout: float) -> bytes:
-        """Takes the next step, or is idle for as long as it was told."""
+        """Takes the next step, or is idle for as long as it was told, or a little less."""
         self.timeouts.append(timeout)
         try:
-            step = self.reads.get(timeout=timeout)
+            step = self.reads.get(timeout=min(timeout, 0.02))
         except Empty:
             return b""
         return _take(step)

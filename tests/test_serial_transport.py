@@ -131,6 +131,14 @@ def test_write_that_is_not_taken(port: SerialTransport) -> None:
         port.write(b"x" * 1_000_000)
 
 
+def test_write_to_a_port_that_is_gone(pty: Pty, port: SerialTransport) -> None:
+    """A port that was unplugged is lost when it is written to."""
+    port.open()
+    pty.unplug()
+    with pytest.raises(TransportError, match="EIO"):
+        port.write(b"\x06")
+
+
 @pytest.mark.parametrize(("rate", "name"), [(4800, termios.B4800), (115_200, termios.B115200)])
 def test_speed(pty: Pty, rate: int, name: int) -> None:
     """The line has the speed of the driver's options, 8 data bits, no parity, and keeps DTR when it is closed."""

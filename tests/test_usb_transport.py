@@ -273,5 +273,6 @@ def test_driver_takes_usb_only() -> None:
 
 
 def test_open_url() -> None:
-    """`usb:` is a USB device."""
+    """`usb:` is a USB device, and is one for report drivers too that say which endpoint they read."""
     assert isinstance(open_url(URL), UsbTransport)
+    assert isinstance(open_url(URL, node="hidraw", usb=UsbSettings(interface_class=3)), UsbTransport)

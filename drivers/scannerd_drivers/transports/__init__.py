@@ -26,15 +26,15 @@ def open_url(
         url: an absolute path, `tcp://host:port`, `usb:VID:PID[:serial]`, or a URL of pyserial such as
             `rfc2217://host:port`.
         serial: for serial lines; the options of a driver that inherit `SerialOptions` will do.
-        node: what a path leads to: a serial port, a hidraw node or an input node; `usb:` leads to that node of the
-            device, and with `serial` to the device itself.
-        usb: which interface and endpoint of a USB device to read.
+        node: what a path leads to: a serial port, a hidraw node or an input node. `usb:` leads to such a node of the
+            device too, unless `usb` is given.
+        usb: which interface and endpoint of a USB device to read, through libusb.
 
     Raises:
         ValueError: no transport knows such a URL.
     """
     scheme = url.partition(":")[0].lower()
-    if Path(url).is_absolute() or (scheme == "usb" and node != "serial"):
+    if Path(url).is_absolute() or (scheme == "usb" and node != "serial" and usb is None):
         return _node(url, node, serial)
     if scheme == "usb":
         from scannerd_drivers.transports.usb_device import UsbTransport  # noqa: PLC0415 - loads pyusb
