@@ -188,4 +188,6 @@ class HidPosDriver(Driver[HidPosOptions]):
 
         if not url.startswith(("/", "usb:")):
             raise ValueError(f"hid-pos reads usb:VID:PID[:serial] or the path of a hidraw node, not {url!r}")
-        return open_url(url, node="hidraw", usb=UsbSettings(interface_class=_HID_CLASS))
+        if url.startswith("usb:"):
+            return open_url(url, usb=UsbSettings(interface_class=_HID_CLASS))
+        return open_url(url, node="hidraw")
