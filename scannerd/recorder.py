@@ -1,0 +1,188 @@
+"""The always-on capture: what the scanners sent and the table was told, as recordings that can be replayed.
+
+A thread of its own writes, so that a slow disk delays no card; what it can't keep up with is dropped and counted, for a
+recording is evidence, not a promise. A file is closed at its size, at the next moment between two rounds, so that each
+replays from an idle table; the oldest give way to the bound on them all.
+"""
+
+from __future__ import annotations
+
+import queue
+import threading
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import BinaryIO, Final, TypeAlias
+
+from scannerd import logs
+from scannerd.scanlog import Entry, Header, ScanlogWriter
+
+WAITING: Final = 10_000
+"""Entries that may wait for the disk; more are dropped."""
+
+OVERDUE: Final = 4
+"""A file is closed at this many times its size even in a round: one that never ends fills no disk."""
+
+
+@dataclass(frozen=True, slots=True)
+class OneFile:
+    """A recording in one file, however large it gets."""
+
+    path: Path
+
+    def next(self, now: datetime) -> Path:
+        """The file."""
+        del now
+        return self.path
+
+    def full(self, size: int, times: int) -> bool:
+        """Never."""
+        del size, times
+        return False
+
+    def tidy(self) -> None:
+        """Gives nothing up."""
+
+
+@dataclass(frozen=True, slots=True)
+class Folder:
+    """Recordings of about `file_bytes` each in a folder; `files` are kept, those of earlier runs among them."""
+
+    path: Path
+    table: str
+    file_bytes: int
+    files: int
+
+    def next(self, now: datetime) -> Path:
+        """A name that sorts by its time."""
+        return self.path / f"{self.table}-{now:%Y%m%dT%H%M%S%f}Z.scanlog"
+
+    def full(self, size: int, times: int) -> bool:
+        """Whether a file is to be closed."""
+        return size >= self.file_bytes * times
+
+    def tidy(self) -> None:
+        """Gives the oldest up until there is room for one more."""
+        for path in sorted(self.path.glob(f"{self.table}-*.scanlog"))[: -self.files + 1 or None]:
+            path.unlink(missing_ok=True)
+
+
+Target: TypeAlias = OneFile | Folder
+
+
+@dataclass(frozen=True, slots=True)
+class _Pause:
+    """Between two rounds: a full file may be closed here."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Stop:
+    pass
+
+
+_Wish: TypeAlias = Entry | _Pause | _Stop
+
+
+class Recorder:
+    """Writes recordings while the daemon runs.
+
+    Attributes:
+        dropped: entries that were not written: the disk was too slow, or full.
+    """
+
+    def __init__(self, header: Header, target: Target, clock: Callable[[], int]) -> None:
+        """Opens nothing yet.
+
+        Args:
+            header: what each file begins with, but for `recorded_at`.
+            target: where to.
+            clock: the monotonic clock that stamps the entries, microseconds.
+        """
+        self._header, self._target, self._clock = header, target, clock
+        self._log = logs.get("recorder")
+        self._wishes: queue.Queue[_Wish] = queue.Queue(WAITING)
+        self._thread = threading.Thread(target=self._run, name="recorder", daemon=True)
+        self._file: BinaryIO | None = None
+        self._writer: ScanlogWriter | None = None
+        self._began = 0
+        self._failed = False
+        self.dropped = 0
+
+    def start(self) -> None:
+        """Opens the first file and starts the thread.
+
+        Raises:
+            OSError: the file can't be made.
+        """
+        self._open()
+        self._thread.start()
+
+    def write(self, entry: Entry) -> None:
+        """Records an entry whose `t` is a monotonic time; returns at once; may be called from any thread."""
+        try:
+            self._wishes.put_nowait(entry)
+        except queue.Full:
+            self.dropped += 1
+
+    def pause(self) -> None:
+        """Says that no round is being dealt."""
+        if self._full(1):
+            self._offer(_Pause())
+
+    def stop(self, timeout: float = 1.0) -> None:
+        """Writes what waits, and closes the file; at most `timeout` seconds."""
+        self._offer(_Stop())
+        self._thread.join(timeout)
+        if self.dropped:
+            self._log.warning("the recording has gaps", dropped=self.dropped)
+
+    def _offer(self, wish: _Wish) -> None:
+        try:
+            self._wishes.put(wish, timeout=0.1)
+        except queue.Full:
+            self._log.warning("the recorder does not keep up")
+
+    def _run(self) -> None:
+        while True:
+            wish = self._wishes.get()
+            if isinstance(wish, _Stop):
+                break
+            if isinstance(wish, _Pause) or self._full(OVERDUE):
+                self._turn_over()
+            if not isinstance(wish, _Pause):
+                self._append(wish)
+        self._close()
+
+    def _append(self, entry: Entry) -> None:
+        try:
+            if self._writer is None:
+                self._open()
+            if self._writer is not None:
+                self._writer.write(replace(entry, t=max(0, entry.t - self._began)))
+                self._failed = False
+        except OSError as trouble:
+            self.dropped += 1
+            if not self._failed:
+                self._failed = True
+                self._log.error("the recording can't be written", error=str(trouble))
+            self._close()
+
+    def _open(self) -> None:
+        now = datetime.now(UTC)
+        self._target.tidy()
+        self._began = self._clock()
+        self._file = self._target.next(now).open("wb", buffering=0)
+        self._writer = ScanlogWriter(self._file, self._header.model_copy(update={"recorded_at": now}))
+
+    def _turn_over(self) -> None:
+        if self._full(1):
+            self._close()
+
+    def _full(self, times: int) -> bool:
+        return self._file is not None and not self._file.closed and self._target.full(self._file.tell(), times)
+
+    def _close(self) -> None:
+        self._writer = None
+        if self._file is not None:
+            self._file.close()

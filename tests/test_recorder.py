@@ -1,0 +1,100 @@
+"""The capture that runs beside the table."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from pathlib import Path
+
+from scannerd.recorder import Folder, OneFile, Recorder
+from scannerd.scanlog import Chunk, End, Entry, Header, Link, reading
+
+
+def header() -> Header:
+    """The header of a table with one shoe."""
+    return Header(
+        scanlog=1,
+        table="tp-01",
+        game="teen-patti-20-20",
+        recorded_at=datetime(2026, 11, 30, tzinfo=UTC),
+        scanners={"shoe": {"driver": "line"}},
+    )
+
+
+def entries(path: Path) -> list[Entry]:
+    """What a recording holds."""
+    complaints: list[str] = []
+    with reading(path, complaints.append) as recording:
+        found = list(recording)
+    assert [] == complaints
+    return found
+
+
+def test_what_is_recorded_counts_its_time_from_the_files_beginning(tmp_path: Path) -> None:
+    """A recording's times begin at the moment at which it was begun."""
+    recorder = Recorder(header(), OneFile(tmp_path / "a.scanlog"), lambda: 5_000_000)
+    recorder.start()
+    recorder.write(Link(5_000_000, "shoe", up=True))
+    recorder.write(Chunk(6_500_000, "shoe", b"AS\r\n"))
+    recorder.write(End(7_000_000))
+    recorder.stop()
+    expected = [Link(0, "shoe", up=True), Chunk(1_500_000, "shoe", b"AS\r\n"), End(2_000_000)]
+    assert expected == entries(tmp_path / "a.scanlog")
+
+
+def test_a_full_file_is_closed_between_rounds_only(tmp_path: Path) -> None:
+    """A file over its size goes on until the table is idle, and the next one begins then."""
+    recorder = Recorder(header(), Folder(tmp_path, "tp-01", file_bytes=300, files=8), lambda: 0)
+    recorder.start()
+    for t in range(5):
+        recorder.write(Chunk(t, "shoe", b"AS\r\n"))
+    recorder.stop()
+    assert 1 == len(list(tmp_path.iterdir()))
+
+    recorder = Recorder(header(), Folder(tmp_path, "tp-01", file_bytes=1, files=8), lambda: 0)
+    recorder.start()
+    recorder.pause()
+    recorder.write(Chunk(9, "shoe", b"KH\r\n"))
+    recorder.stop()
+    assert [Chunk(9, "shoe", b"KH\r\n")] == entries(max(tmp_path.iterdir()))
+    assert 3 == len(list(tmp_path.iterdir()))
+
+
+def test_the_oldest_recordings_give_way(tmp_path: Path) -> None:
+    """No more files are kept than configured, those of earlier runs among them; others' files are let alone."""
+    (tmp_path / "notes.txt").write_text("kept")
+    for run in range(5):
+        recorder = Recorder(header(), Folder(tmp_path, "tp-01", file_bytes=300, files=2), lambda: 0)
+        recorder.start()
+        recorder.write(Chunk(run, "shoe", b"AS\r\n"))
+        recorder.stop()
+    kept = sorted(tmp_path.glob("*.scanlog"))
+    assert [Chunk(3, "shoe", b"AS\r\n")] == entries(kept[0])
+    assert [Chunk(4, "shoe", b"AS\r\n")] == entries(kept[1])
+    assert 2 == len(kept)
+    assert "kept" == (tmp_path / "notes.txt").read_text()
+
+
+def test_a_disk_that_fails_stops_nothing(tmp_path: Path) -> None:
+    """An entry that can't be written is counted, and stops nothing."""
+    folder = tmp_path / "capture"
+    folder.mkdir()
+    recorder = Recorder(header(), Folder(folder, "tp-01", file_bytes=1, files=9), lambda: 0)
+    recorder.start()
+    recorder.pause()
+    for path in folder.iterdir():
+        path.unlink()
+    folder.rmdir()
+    recorder.write(Chunk(1, "shoe", b"AS\r\n"))
+    recorder.stop()
+    assert 1 == recorder.dropped
+
+
+def test_a_round_that_never_ends_fills_no_disk(tmp_path: Path) -> None:
+    """Far over its size a file is closed even though no pause was told."""
+    recorder = Recorder(header(), Folder(tmp_path, "tp-01", file_bytes=300, files=3), lambda: 0)
+    recorder.start()
+    for t in range(400):
+        recorder.write(Chunk(t, "shoe", b"AS\r\n"))
+    recorder.stop()
+    assert 3 == len(list(tmp_path.iterdir()))
+    assert all(path.stat().st_size < 1_600 for path in tmp_path.iterdir())
