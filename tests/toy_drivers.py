@@ -141,7 +141,7 @@ class ReadsOnlyTheFirst(Toy):
 class WaitsForEver(Toy):
     """Has no time-out."""
 
-    @property  # type: ignore[override] # this is the fault
+    @property
     def deadline(self) -> None:
         """None, whatever is pending."""
 
@@ -184,7 +184,7 @@ class HidesHalves(Toy):
 
     hidden = b""
 
-    @property  # type: ignore[override] # this is the fault
+    @property
     def pending(self) -> bytes:
         """What is looked at from outside is always empty."""
         return b""
@@ -215,7 +215,7 @@ class SharesItsBuffer(Toy):
 
     buffer: ClassVar[list[bytes]] = [b""]
 
-    @property  # type: ignore[override] # this is the fault
+    @property
     def pending(self) -> bytes:
         """What any decoder has pending."""
         return self.buffer[0]
