@@ -11,16 +11,18 @@ from __future__ import annotations
 import queue
 import random
 import signal
+import time
 import uuid
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from types import FrameType
 
 from scannerd import __version__, logs
-from scannerd.bulletin import Outbox, status
+from scannerd.bulletin import Machine, status
 from scannerd.channel import Channel
 from scannerd.clock import SystemClock
 from scannerd.core.state import Setup, State
 from scannerd.engine import Engine, Inbox, Process
+from scannerd.errors import UsageError
 from scannerd.inbox import Letter, StopRequested
 from scannerd.journal import Journal
 from scannerd.lock import TableLock
@@ -36,7 +38,10 @@ from scannerd.vault import Vault
 from scannerd.watchdog import Watchdog
 
 JOIN_S = 1.0
-"""Seconds that the readers have to end; one that is stuck in a device is left alone."""
+"""Seconds that the readers have together to end; one that is stuck in a device is left alone."""
+
+BUSY_MS = 700
+"""How long the journal waits for another process to let go of its file: the dealer is to know within a second."""
 
 FOLDING_S = 30.0
 """Seconds more that systemd is asked to wait while a long journal is folded."""
@@ -64,11 +69,11 @@ class App:
             config.table.id, config.plan, config.round.rules(), tuple(scanner.name for scanner in config.scanners)
         )
         process = Process(str(uuid.uuid4()), __version__, config.digest)
-        vault = Vault(journal, lambda: Journal.open(config.state_dir, config.table.id, create=False))
+        vault = Vault(journal, lambda: _open(config, create=False))
         self.readers = {scanner.name: _reader(scanner, self.inbox.put) for scanner in config.scanners}
         words = texts(config.table.language)
         self.engine = Engine(setup, process, inbox=self.inbox, clock=clock, vault=vault, texts=words, alive=self._feed)
-        will = status(self.engine.identity, State(setup), Offset(0, 0), Outbox(), None, offline=True)
+        will = status(self.engine.identity, State(setup), Offset(0, 0), Machine(), offline=True)
         self.publisher = Publisher(
             broker_settings(config, journal.journal_id),
             lambda: JournalOutbox(config.state_dir),
@@ -97,14 +102,13 @@ class App:
             self._log.info("ready", table=self._config.table.id, scanners=list(self.readers), version=__version__)
             self.engine.run()
             self._notifier.stopping()
-            for reader in started:
-                reader.stop()
+            until = _stop(started)
             self.publisher.stop(self.engine.final_status())
+            _join(started, until)
+        except BaseException:
+            _join(started, _stop(started))
+            raise
         finally:
-            for reader in started:
-                reader.stop()
-            for reader in started:
-                reader.join(JOIN_S)
             self.engine.close()
 
     def stop(self, reason: str) -> None:
@@ -125,10 +129,11 @@ def run(config: Config) -> None:
     Raises:
         AlreadyRunning: another instance runs this table.
         JournalUnusable: the journal is damaged, another table's, or can't be opened.
+        UsageError: the state directory can't be made or used.
         ScannerdError: a thread died.
     """
-    with TableLock(config.state_dir):
-        journal = Journal.open(config.state_dir, config.table.id, create=True)
+    with _lock(config):
+        journal = _open(config, create=True)
         logs.configure()
         app = App(config, journal, Notifier())
         _on_signals(app.stop)
@@ -150,6 +155,29 @@ def broker_settings(config: Config, journal_id: str) -> BrokerSettings:
         cert_file=mqtt.cert_file,
         key_file=mqtt.key_file,
     )
+
+
+def _lock(config: Config) -> TableLock:
+    try:
+        return TableLock(config.state_dir)
+    except OSError as trouble:
+        raise UsageError(f"{config.path}: table.state_dir: {config.state_dir}: {trouble.strerror}") from trouble
+
+
+def _open(config: Config, *, create: bool) -> Journal:
+    return Journal.open(config.state_dir, config.table.id, create=create, busy_ms=BUSY_MS)
+
+
+def _stop(readers: Sequence[Reader]) -> float:
+    """Asks the readers to end; returns when they must have, on the monotonic clock."""
+    for reader in readers:
+        reader.stop()
+    return time.monotonic() + JOIN_S
+
+
+def _join(readers: Sequence[Reader], until: float) -> None:
+    for reader in readers:
+        reader.join(max(0.0, until - time.monotonic()))
 
 
 def _reader(scanner: Scanner, post: Callable[[Letter], None]) -> Reader:

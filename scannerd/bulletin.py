@@ -10,7 +10,6 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Literal
 
-from scannerd.clock import clock_synchronised
 from scannerd.core.prompts import Prompt
 from scannerd.core.state import State
 from scannerd.messages import CONTRACT, dumps, prompt_fields, round_snapshot, utc
@@ -43,11 +42,34 @@ class Outbox:
     oldest_at: str | None = None
 
 
+@dataclass(frozen=True, slots=True)
+class Fault:
+    """Why the journal can't be written, and since when (monotonic, microseconds)."""
+
+    why: str
+    since: int
+
+
+@dataclass(frozen=True, slots=True)
+class Machine:
+    """What a status tells beside the table.
+
+    Attributes:
+        outbox: what waits for the broker.
+        fault: of the journal, or None.
+        synchronised: whether the time of day can be trusted; None where nobody knows.
+    """
+
+    outbox: Outbox = Outbox()
+    fault: Fault | None = None
+    synchronised: bool | None = None
+
+
 class Bulletin:
     """Keeps what was shown last, and shows what is different.
 
     Attributes:
-        outbox: what the last status said of it.
+        machine: what the last status said of it.
     """
 
     def __init__(self, identity: Identity, texts: Texts, show: Show) -> None:
@@ -57,7 +79,7 @@ class Bulletin:
         self._round: bytes | None = None
         self._status: bytes | None = None
         self._condition: tuple[object, ...] | None = None
-        self.outbox = Outbox()
+        self.machine = Machine()
 
     def prompt(self, prompt: Prompt, wall: int) -> bool:
         """Shows a prompt; `since` is when it first was the prompt.
@@ -83,19 +105,12 @@ class Bulletin:
             self._round = as_before
             self._show("round", round_snapshot(state, seq))
 
-    def status(self, state: State, offset: Offset, outbox: Outbox, *, storage_fault: str | None) -> None:
-        """Shows the daemon's condition.
-
-        Args:
-            state: the table.
-            offset: between the clocks.
-            outbox: what waits for the broker.
-            storage_fault: why the journal can't be written, or None.
-        """
-        condition = (state.alarms, state.scanners, storage_fault, outbox)
+    def status(self, state: State, offset: Offset, machine: Machine) -> None:
+        """Shows the daemon's condition: the table's, and what the machine says."""
+        condition = (state.alarms, state.scanners, machine)
         if condition != self._condition:
-            self._condition, self.outbox = condition, outbox
-            self._status = status(self._identity, state, offset, outbox, storage_fault)
+            self._condition, self.machine = condition, machine
+            self._status = status(self._identity, state, offset, machine)
             self._show("status", self._status)
 
     def anew(self, state: State, seq: int) -> None:
@@ -107,22 +122,15 @@ class Bulletin:
             self._show("status", self._status)
 
 
-def status(
-    identity: Identity,
-    state: State,
-    offset: Offset,
-    outbox: Outbox,
-    storage_fault: str | None,
-    *,
-    offline: bool = False,
-) -> bytes:
+def status(identity: Identity, state: State, offset: Offset, machine: Machine, *, offline: bool = False) -> bytes:
     """The payload of the topic `status`; with `offline` that of the last will and of an orderly end."""
     alarms: list[dict[str, object]] = [
         {"alarm": name, "scanner": scanner, "since": utc(offset.day(alarm.since)), "detail": alarm.detail}
         for (name, scanner), alarm in state.alarms.items()
     ]
-    if storage_fault is not None:
-        alarms.append({"alarm": "storage", "scanner": None, "since": None, "detail": storage_fault})
+    if machine.fault is not None:
+        since = utc(offset.day(machine.fault.since))
+        alarms.append({"alarm": "storage", "scanner": None, "since": since, "detail": machine.fault.why})
     scanners = {name: state.scanners.get(name) or "down" for name in identity.scanners}
     troubled = bool(alarms) or "down" in scanners.values()
     standing: Standing = "offline" if offline else "degraded" if troubled else "online"
@@ -134,10 +142,10 @@ def status(
             "contract": CONTRACT,
             "game": identity.game,
             "scanners": scanners,
-            "outbox": {"depth": outbox.depth, "oldest_at": outbox.oldest_at},
+            "outbox": {"depth": machine.outbox.depth, "oldest_at": machine.outbox.oldest_at},
             "alarms": alarms,
             "journal": identity.journal,
             "config_digest": identity.config_digest,
-            "clock": {"synchronised": clock_synchronised()},
+            "clock": {"synchronised": machine.synchronised},
         }
     )

@@ -22,6 +22,9 @@ class Clock(Protocol):
     def wall(self) -> int:
         """The time of day, microseconds since 1970 in UTC: only ever shown, or compared with `expires`."""
 
+    def synchronised(self) -> bool | None:
+        """Whether the time of day can be trusted; None where nobody knows."""
+
 
 class SystemClock:
     """The machine's own clocks."""
@@ -33,6 +36,10 @@ class SystemClock:
     def wall(self) -> int:
         """CLOCK_REALTIME."""
         return time.time_ns() // 1_000
+
+    def synchronised(self) -> bool | None:
+        """As the kernel holds it."""
+        return clock_synchronised()
 
 
 class _Timex(ctypes.Structure):

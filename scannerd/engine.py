@@ -13,11 +13,11 @@ from __future__ import annotations
 import queue
 from collections.abc import Callable, Mapping
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Protocol, TypeAlias, assert_never
 
 from scannerd import logs
-from scannerd.bulletin import Bulletin, Identity, Outbox, status
+from scannerd.bulletin import Bulletin, Identity, Machine, status
 from scannerd.clock import Clock
 from scannerd.commands import Answer, Asked, Replies
 from scannerd.contract import Outcome
@@ -27,6 +27,8 @@ from scannerd.core.state import Setup, State
 from scannerd.core.validator import TOLD_NOTICES
 from scannerd.errors import ScannerdError
 from scannerd.inbox import Letter, Settle, StopRequested, ThreadDied
+from scannerd.journal import Journal
+from scannerd.line_watch import LineWatch
 from scannerd.mqtt.notices import (
     Acknowledged,
     BrokerAlarm,
@@ -55,6 +57,9 @@ CLOCK_STEP = 1_000_000
 
 RETAINED_ALARM = 60_000_000
 """Microseconds for which a retained command is alarmed."""
+
+STEADY = 1_000
+"""Microseconds within which both clocks must be read to be compared: the process may be stopped between the two."""
 
 CORE_ALARMS = frozenset({"stalled", "scanner_error"})
 """Alarms that the core raises and clears; others tell of the process or the machine, and a new process begins anew."""
@@ -147,12 +152,13 @@ class Engine:
         self.state = State(setup)
         self.progress = 0
         self._replies = Replies()
+        self._lines = LineWatch()
         self._began = False
         self._stop: str | None = None
         self._missed: dict[object, e.Event] = {}
         self._tick_at = 0
         self._ahead: int | None = None
-        self._retained_until: int | None = None
+        self._retained_until = 0
 
     def begin(self, speaker: Speaker, stations: Mapping[str, Station], progress: Callable[[int], None]) -> None:
         """Folds the journal and tells that the daemon has started, before anything else is told.
@@ -164,10 +170,10 @@ class Engine:
         """
         self._speaker, self._stations = speaker, stations
         self._bulletin = Bulletin(self.identity, self._texts, speaker.show)
-        self._recall(progress)
+        self._recall(self._vault.sound(), progress)
         turn = self._turn()
         self._start(turn)
-        self._settle(turn, clean=False)
+        self._settle(turn)
 
     def _start(self, turn: Turn) -> None:
         """The first decision of this process, and the end of alarms that told of the one before."""
@@ -205,7 +211,8 @@ class Engine:
 
     def final_status(self) -> bytes:
         """What the status topic says after an orderly end."""
-        return status(self.identity, self.state, self._offset(), self._vault.outbox(), self._vault.fault, offline=True)
+        machine = Machine(self._vault.outbox(), self._vault.fault, self._clock.synchronised())
+        return status(self.identity, self.state, self._offset(), machine, offline=True)
 
     def close(self) -> None:
         """Closes the journal, with what the broker has acknowledged to the last."""
@@ -236,8 +243,12 @@ class Engine:
         return Turn(self.state, self._offset())
 
     def _offset(self) -> Offset:
-        now = self._clock.now()
-        return Offset(self._clock.wall() - now, now)
+        """Between the clocks, read close together."""
+        for _ in range(3):
+            now, wall = self._clock.now(), self._clock.wall()
+            if self._clock.now() - now < STEADY:
+                break
+        return Offset(wall - now, now)
 
     # --- letters ---
 
@@ -275,6 +286,9 @@ class Engine:
             self._log.info("scanner notice", scanner=seen.scanner, kind=seen.kind, detail=seen.detail)
         elif self._vault.journal is not None:
             turn.decide(seen)
+            alarm = None if isinstance(seen, e.Noticed) else self._lines.seen(seen, turn.state.alarms)
+            if alarm is not None:
+                turn.decide(alarm)
 
     def _change(self, turn: Turn, key: object, change: e.Event) -> None:
         """What stays true until it changes again is kept for later while nothing can be written."""
@@ -283,6 +297,8 @@ class Engine:
             turn.decide(change)
 
     def _command(self, turn: Turn, received: CommandReceived) -> None:
+        if received.retain and not received.payload and not received.oversized:
+            return  # so a retained message is taken away: nobody commands anything
         if self._vault.journal is None:
             turn.refuse_for_storage(received)
             return
@@ -310,25 +326,28 @@ class Engine:
         """Writes the turn down, and only then lets it be the state and speaks of it."""
         before = self._vault.head
         cursor = self._vault.unwritten if turn.drafts or turn.ticked else None
+        clean = clean if self._began else False
         batch = turn.batch(self.identity.journal, before, self._setup.table, cursor, clean)
         if batch is not None and not self._vault.write(batch, turn.now):
             self._fail(turn)
             return
         self.state = turn.state
         self._began = True
+        if turn.ticked:
+            self._ahead = turn.offset.ahead
         for command_id, payload in turn.kept(before.seq):
             self._replies.keep(command_id, payload)
         self._speak(turn, before.seq)
 
     def _speak(self, turn: Turn, before: int) -> None:
         head = self._vault.head.seq
-        if turn.drafts:
+        if turn.drafts or turn.anew:  # after a fault there may be events that we did not know to be written
             self._speaker.wake(head)
+        asked_anew = self._show(turn, head)
         for reply in turn.answers(before):
             self._speaker.answer(reply)
         for first, last, then in turn.sent_again():
             self._speaker.resend(first, last, then)
-        asked_anew = self._show(turn, head)
         for settle in turn.settles:
             self._stations[settle.scanner].settled(settle.token)
         for scanner, outcome in turn.outcomes():
@@ -341,9 +360,10 @@ class Engine:
         """The retained topics; True where the dealer is asked for something new."""
         changed = self._bulletin.prompt(prompt(self.state), turn.offset.day(turn.now))
         self._bulletin.round(self.state, head)
-        empty_again = self._bulletin.outbox.depth and self._vault.cursor >= head
-        outbox = self._vault.outbox() if turn.ticked or empty_again else self._bulletin.outbox
-        self._bulletin.status(self.state, turn.offset, outbox, storage_fault=None)
+        machine = replace(self._bulletin.machine, fault=None)
+        if turn.ticked or (machine.outbox.depth and self._vault.cursor >= head):
+            machine = Machine(self._vault.outbox(), None, self._clock.synchronised())
+        self._bulletin.status(self.state, turn.offset, machine)
         if turn.anew:
             self._bulletin.anew(self.state, head)
         return changed
@@ -352,9 +372,13 @@ class Engine:
 
     def _fail(self, turn: Turn) -> None:
         """Nothing of the turn was said, and nothing of it is believed."""
+        self._restart_decoders()
+        self._answer_all(turn)
+
+    def _restart_decoders(self) -> None:
+        """What a device sent while nothing could be written is forgotten, and no reply is owed for it."""
         for station in self._stations.values():
             station.restart_decoder()
-        self._answer_all(turn)
 
     def _answer_all(self, turn: Turn) -> None:
         """Tells what can be told without a journal."""
@@ -362,13 +386,13 @@ class Engine:
         for reply in turn.refused_for_storage():
             self._speaker.answer(reply)
         self._bulletin.prompt(STORAGE_FAULT, turn.offset.day(turn.now))
-        self._bulletin.status(self.state, turn.offset, Outbox(), storage_fault=self._vault.fault)
+        self._bulletin.status(self.state, turn.offset, replace(self._bulletin.machine, fault=self._vault.fault))
 
     def _reopen(self, turn: Turn) -> Turn:
         """The turn to go on with: after a success it begins with what was missed."""
-        if not self._vault.reopen(turn.now):
+        if not self._vault.reopen(turn.now, lambda journal: self._recall(journal, lambda _: None)):
             return turn
-        self._recall(lambda _: None)
+        self._restart_decoders()
         turn = self._turn()
         turn.anew = True
         if not self._began:
@@ -378,9 +402,8 @@ class Engine:
             self._change(turn, key, change)
         return turn
 
-    def _recall(self, progress: Callable[[int], None]) -> None:
+    def _recall(self, journal: Journal, progress: Callable[[int], None]) -> None:
         """Drops the state and folds what the journal holds."""
-        journal = self._vault.sound()
         broker_up = self.state.broker_up
         self.state = recall(journal, self._setup, self._offset(), progress)._replace(broker_up=broker_up)
         self._replies = Replies(journal.replies())
@@ -394,13 +417,12 @@ class Engine:
         turn.ticked = True
         self._tick_at = turn.now + TICK
         self._alive()
-        before, self._ahead = self._ahead, turn.offset.ahead
         if self._vault.journal is None:
             return
-        if before is not None and abs(turn.offset.ahead - before) >= CLOCK_STEP:
-            turn.decide(e.ClockJumped(turn.now, (turn.offset.ahead - before) // 1_000))
-        if self._retained_until is not None and turn.now >= self._retained_until:
-            self._retained_until = None
+        jump = 0 if self._ahead is None else turn.offset.ahead - self._ahead
+        if abs(jump) >= CLOCK_STEP:
+            turn.decide(e.ClockJumped(turn.now, round(jump / 1_000)))
+        if turn.now >= self._retained_until:
             turn.decide(e.AlarmChanged(turn.now, "retained_command", up=False))
 
     def _end(self, reason: str) -> None:

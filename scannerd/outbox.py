@@ -20,8 +20,12 @@ class JournalOutbox:
         """
         try:
             self._reader = JournalReader(directory)
+        except JournalError as trouble:
+            raise OutboxError(str(trouble)) from trouble
+        try:
             self._file = self._identity()
-        except (JournalError, OSError) as trouble:
+        except OSError as trouble:
+            self._reader.close()
             raise OutboxError(str(trouble)) from trouble
 
     def records(self, after: int, limit: int) -> Sequence[Record]:

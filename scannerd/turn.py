@@ -97,14 +97,16 @@ class Turn:
         """Looks at a command; None where it is answered already."""
         fields = None if received.oversized else parse(received.payload)
         wall = datetime.fromtimestamp(self.offset.day(received.at) / 1_000_000, UTC)
+        if fields is not None and self._repeats(received, fields.get("id")):
+            return None
         verdict = examine(received.name, fields, at=received.at, wall=wall, replies=replies, retained=received.retain)
+        if isinstance(verdict, Asked):
+            return verdict
         if isinstance(verdict, Repeated):
             self._again.append((received, verdict.payload))
-            return None
-        if isinstance(verdict, Answer):
+        else:
             self.reply(received, verdict)
-            return None
-        return None if self._repeats(received, verdict) else verdict
+        return None
 
     def carry_out(self, received: CommandReceived, asked: Asked) -> None:
         """Gives a command to the core and answers it."""
@@ -116,9 +118,15 @@ class Turn:
         else:
             self.reply(received, Answer(asked.id, ok=False, error=refused.error, message=refused.message))
 
-    def resend(self, received: CommandReceived, asked: Asked, head: int) -> None:
-        """Notes events to be sent again, or refuses a range that is not there."""
-        fields = asked.command.fields
+    def resend(self, received: CommandReceived, asked: Asked, before: int) -> None:
+        """Notes events to be sent again, or refuses a range that is not there.
+
+        Args:
+            received: the command as it came.
+            asked: the same, examined.
+            before: the journal's last seq before this turn, whose own events count too.
+        """
+        fields, head = asked.command.fields, before + len(self.drafts)
         first, last = fields.get("from"), fields.get("to", head)
         last = head if last is None else last
         if type(first) is int and type(last) is int and 1 <= first <= last <= head:
@@ -132,13 +140,17 @@ class Turn:
         """Answers without an event."""
         self._due.append(_Due(received, answer, 0, first=answer.id is not None))
 
-    def _repeats(self, received: CommandReceived, asked: Asked) -> bool:
-        """Whether this turn itself has answered the id before: the same answer again."""
+    def _repeats(self, received: CommandReceived, command_id: object) -> bool:
+        """Whether this turn itself has answered the id before, whatever is wrong with it now: the same answer again."""
         for due in self._due:
-            if due.answer.id == asked.id:
+            if due.first and due.answer.id == command_id:
                 self._due.append(_Due(received, due.answer, due.events, first=False))
                 return True
-        return any(resend.answer.id == asked.id for resend in self.resends)
+        for resend in self.resends:
+            if resend.answer.id == command_id:
+                self._due.append(_Due(received, resend.answer, 0, first=False))
+                return True
+        return False
 
     # --- what is written ---
 

@@ -2,14 +2,18 @@
 
 A failed write is never tried again as if it had not happened: what it left on the disk is not known before the file is
 opened afresh. Until then there is no journal, and the engine takes nothing.
+
+What is opened afresh must hold all that was written before: with another file in its place, or an older copy, numbers
+that consumers know would be given a second time. Such a file is no sound journal, however whole it is.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import suppress
 
 from scannerd import logs
-from scannerd.bulletin import Outbox
+from scannerd.bulletin import Fault, Outbox
 from scannerd.journal import Batch, Head, Journal, JournalDamaged, JournalError, JournalMismatch
 
 REOPEN_AFTER = 2_000_000
@@ -21,7 +25,7 @@ class Vault:
 
     Attributes:
         journal: open and sound, or None.
-        fault: why there is none, or None.
+        fault: why there is none and since when, or None.
         reopen_at: when to try to open it, microseconds, while there is none.
         cursor: the last seq that the broker acknowledged, written or not.
     """
@@ -31,9 +35,10 @@ class Vault:
         self._reopen = reopen
         self._log = logs.get("journal")
         self.journal: Journal | None = journal
-        self.fault: str | None = None
+        self.fault: Fault | None = None
         self.reopen_at = 0
         self.cursor = journal.cursor
+        self._id, self._known = journal.journal_id, journal.head
 
     def sound(self) -> Journal:
         """The journal, where the caller knows that it is open.
@@ -42,7 +47,7 @@ class Vault:
             JournalError: it is not; the caller is at fault.
         """
         if self.journal is None:
-            raise JournalError(self.fault or "the journal is closed")
+            raise JournalError(self.fault.why if self.fault else "the journal is closed")
         return self.journal
 
     @property
@@ -64,10 +69,11 @@ class Vault:
         except JournalError as failure:
             self._fail(str(failure), now)
             return False
+        self._known = self.journal.head
         return True
 
-    def reopen(self, now: int) -> bool:
-        """Tries to open the journal that failed.
+    def reopen(self, now: int, fold: Callable[[Journal], None]) -> bool:
+        """Tries to open the journal that failed, and to fold what is in it.
 
         Raises:
             JournalDamaged: it is not what was written; a person must look at it.
@@ -75,13 +81,15 @@ class Vault:
         """
         try:
             self.journal = self._reopen()
+            self._compare(self.journal)
+            fold(self.journal)
         except (JournalDamaged, JournalMismatch):
             raise
         except JournalError as failure:
             self._fail(str(failure), now)
             return False
         self._log.info("the journal is sound again", seq=self.journal.head.seq)
-        self.fault = None
+        self.fault, self._known = None, self.journal.head
         self.cursor = max(self.cursor, self.journal.cursor)
         return True
 
@@ -90,7 +98,9 @@ class Vault:
         depth = self.head.seq - self.cursor
         if self.journal is None or depth <= 0:
             return Outbox()
-        oldest = self.journal.records(self.cursor, 1)
+        oldest = None
+        with suppress(JournalError):  # if there is anything in it, the next write finds out and tells
+            oldest = self.journal.records(self.cursor, 1)
         return Outbox(depth, oldest[0].at if oldest else None)
 
     def close(self) -> None:
@@ -102,9 +112,19 @@ class Vault:
         if self.journal is not None:
             self.journal.close()
 
+    def _compare(self, journal: Journal) -> None:
+        """Raises JournalError where the file does not hold what was written."""
+        if journal.journal_id != self._id:
+            raise JournalError(f"{journal.path}: another journal was put in the place of {self._id}")
+        known = self._known
+        found = journal.records(known.seq - 1, 1, known.seq) if known.seq else []
+        if known.seq and (not found or found[0].hash != known.hash):
+            raise JournalError(f"{journal.path}: seq {known.seq} was written, and this file does not hold it")
+
     def _fail(self, why: str, now: int) -> None:
-        if why != self.fault:
+        if self.fault is None or why != self.fault.why:
             self._log.error("the journal can't be written", error=why)
         if self.journal is not None:
             self.journal.close()
-        self.journal, self.fault, self.reopen_at = None, why, now + REOPEN_AFTER
+        self.journal, self.reopen_at = None, now + REOPEN_AFTER
+        self.fault = Fault(why, now if self.fault is None else self.fault.since)
