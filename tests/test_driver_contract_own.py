@@ -9,6 +9,7 @@ from operator import xor
 from struct import pack
 
 from scannerd.driver_contract import DecoderContract, DriverContract
+from scannerd.registry import Registry
 from scannerd_drivers.angel_eye_reports import bcc
 from scannerd_drivers.ssi import packet
 
@@ -130,3 +131,19 @@ class TestUsbBulk(DecoderContract):
     name = "usb-bulk"
     frames = {"AS": b"AS\r\n", "TD": b"TD\r\n"}
     ignored = b"\r\n"
+
+
+def all_below(case: type[DecoderContract]) -> set[type[DecoderContract]]:
+    """The classes that inherit from a class, over however many steps."""
+    return {one for below in case.__subclasses__() for one in ({below} | all_below(below))}
+
+
+BORROWED = {"replay", "simulator"}
+"""Drivers whose decoder is that of another one, and whose device is a file or nothing at all."""
+
+
+def test_no_driver_is_left_out() -> None:
+    """Every driver that comes with scannerd is put to the kit."""
+    cases = {case.name for case in all_below(DecoderContract) if case.__module__ == __name__}
+    own = {name for name in Registry().names if Registry().package(name) == "scannerd"}
+    assert own - BORROWED == cases

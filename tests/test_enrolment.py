@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from scannerd.codebooks import BUILT_IN, Codebook, read_codebook
+from scannerd.codebooks import BUILT_IN, Codebook, Meaning, read_codebook
 from scannerd.contract import BadFrame, CardRead, NoRead, Notice, Reply, TransportError
 from scannerd.core.cards import DECK
 from scannerd.deck_check import DeckCheck
@@ -128,7 +128,8 @@ def test_cards_in_words() -> None:
 
 def codebook() -> Codebook:
     """A deck whose codes are `CODES`, with a joker."""
-    return Codebook("deck", {code: card for card, code in CODES.items()} | {"JK": BUILT_IN["rank-suit"].meanings["JK"]})
+    cards: dict[str, Meaning] = {CODES[card]: card for card in DECK}
+    return Codebook("deck", cards | {"JK": BUILT_IN["rank-suit"].meanings["JK"]})
 
 
 def test_whole_deck_is_sound() -> None:
