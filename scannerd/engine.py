@@ -11,7 +11,7 @@ way from a reader's thread is not overtaken by it.
 from __future__ import annotations
 
 import queue
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import Protocol, TypeAlias, assert_never
@@ -27,7 +27,7 @@ from scannerd.core.state import Setup, State
 from scannerd.core.validator import TOLD_NOTICES
 from scannerd.errors import ScannerdError
 from scannerd.inbox import Letter, Settle, StopRequested, ThreadDied
-from scannerd.journal import Journal
+from scannerd.journal import Journal, Record
 from scannerd.line_watch import LineWatch
 from scannerd.mqtt.notices import (
     Acknowledged,
@@ -68,8 +68,8 @@ CORE_ALARMS = frozenset({"stalled", "scanner_error"})
 class Speaker(Protocol):
     """As much of the publisher as the engine uses; none of it blocks, except `stop`, which is bounded."""
 
-    def wake(self, head: int) -> None:
-        """The journal now ends at `head`."""
+    def wake(self, head: int, fresh: Sequence[Record] = ()) -> None:
+        """The journal now ends at `head`; `fresh` is what was just written, so that it need not be read back."""
 
     def show(self, topic: str, payload: bytes) -> None:
         """A retained topic has a new payload."""
@@ -337,12 +337,12 @@ class Engine:
             self._ahead = turn.offset.ahead
         for command_id, payload in turn.kept(before.seq):
             self._replies.keep(command_id, payload)
-        self._speak(turn, before.seq)
+        self._speak(turn, before.seq, () if batch is None else batch.records)
 
-    def _speak(self, turn: Turn, before: int) -> None:
+    def _speak(self, turn: Turn, before: int, fresh: Sequence[Record]) -> None:
         head = self._vault.head.seq
         if turn.drafts or turn.anew:  # after a fault there may be events that we did not know to be written
-            self._speaker.wake(head)
+            self._speaker.wake(head, fresh)
         asked_anew = self._show(turn, head)
         for reply in turn.answers(before):
             self._speaker.answer(reply)

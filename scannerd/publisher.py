@@ -19,7 +19,7 @@ import random
 import socket
 import ssl
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 from paho.mqtt.client import (
     MQTT_LOG_ERR,
@@ -316,7 +316,7 @@ class Publisher:
         """
         self._post = post
         self._clock = clock
-        source = Source(open_outbox, clock)
+        source = self._source = Source(open_outbox, clock)
         self._loop = Loop(
             settings, lambda address: PahoLink(settings, address, will), source, cursor, post, will, clock, rng
         )
@@ -331,8 +331,9 @@ class Publisher:
         """Starts the thread, which begins to connect."""
         self._thread.start()
 
-    def wake(self, head: int) -> None:
-        """The journal now ends at `head`."""
+    def wake(self, head: int, fresh: Sequence[Record] = ()) -> None:
+        """The journal now ends at `head`; `fresh`, its last events, need not be read back from it."""
+        self._source.offer(fresh)
         self._loop.head = head
         self._loop.wake()
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import queue
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from scannerd import games
@@ -97,7 +97,7 @@ class FakeSpeaker:
         """Nothing was said yet."""
         self.said: list[tuple[str, object]] = []
 
-    def wake(self, head: int) -> None:
+    def wake(self, head: int, fresh: Sequence[Record] = ()) -> None:
         """Notes it."""
         self.said.append(("wake", head))
 

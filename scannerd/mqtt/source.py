@@ -23,9 +23,18 @@ class Source:
         self._clock = clock
         self._outbox: Outbox | None = None
         self._closed_until: int | None = None
+        self._fresh: Sequence[Record] = ()
+
+    def offer(self, fresh: Sequence[Record]) -> None:
+        """Takes the journal's last events, in order; from any thread. Only the latest offer is kept."""
+        self._fresh = fresh
 
     def read(self, after: int, limit: int) -> Sequence[Record] | None:
         """At most `limit` records after number `after`, or None."""
+        fresh = self._fresh
+        if fresh and fresh[0].seq <= after + 1 <= fresh[-1].seq:
+            begin = after + 1 - fresh[0].seq
+            return fresh[begin : begin + limit]
         if self._closed_until is not None and self._clock() < self._closed_until:
             return None
         try:
