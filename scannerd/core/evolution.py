@@ -39,7 +39,7 @@ def evolve(state: State, decision: d.Decision) -> State:  # noqa: C901, PLR0911,
         case d.RoundReleased():
             return _released(state, decision)
         case d.RoundVoided():
-            return state._replace(phase="idle", round=None, ended_at=decision.at, failed=None)
+            return _voided(state, decision)
         case d.ScannerNotice():
             return state._replace(memory=_noticed(state.memory, decision))
         case d.ScannerUp():
@@ -168,6 +168,12 @@ def _released(state: State, released: d.RoundReleased) -> State:
     memory = _unseen(state.memory, state.memory.refused)._replace(refused=frozenset())
     now = _round(state)._replace(tries={}, held_for=None)
     return state._replace(phase="dealing", round=now, active_at=released.at, memory=memory)
+
+
+def _voided(state: State, voided: d.RoundVoided) -> State:
+    """What was rejected in a hold that no release ended is no matter of the next hold."""
+    memory = state.memory._replace(refused=frozenset())
+    return state._replace(phase="idle", round=None, ended_at=voided.at, failed=None, memory=memory)
 
 
 def _alarm_cleared(state: State, cleared: d.AlarmCleared) -> State:
