@@ -7,12 +7,14 @@ event (`table`, `journal`, `seq`, `at` …) is added here. The schema (`schema.p
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import fields
 from datetime import UTC, datetime, timedelta
 from functools import lru_cache
 from operator import attrgetter
 from typing import get_args
+
+import orjson
 
 from scannerd.core import decisions as d
 from scannerd.core.prompts import Prompt
@@ -22,6 +24,7 @@ CONTRACT = "1.0"
 """The version of the contract: new types, fields and reasons may come under 1.x, nothing goes or changes meaning."""
 
 _BESIDE = ("at", "round")
+_UNTOLD = (d.Bounced, d.BrokerSwitched, d.Refused)
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 TOLD: dict[str, type[d.Told]] = {told.TYPE: told for told in get_args(d.Told)}
@@ -30,28 +33,36 @@ TOLD: dict[str, type[d.Told]] = {told.TYPE: told for told in get_args(d.Told)}
 _DATA: dict[type, tuple[str, ...]] = {
     told: tuple(field.name for field in fields(told) if field.name not in _BESIDE) for told in TOLD.values()
 }
-_GET: dict[type, Callable[[object], object]] = {told: attrgetter(*names) for told, names in _DATA.items()}
+
+
+def _values_of(names: tuple[str, ...]) -> Callable[[object], tuple[object, ...]]:
+    """Reads the attributes of these names, all at once."""
+    get = attrgetter(*names)
+    return get if len(names) > 1 else lambda told: (get(told),)
+
+
+_FIELDS = {told: (names, _values_of(names)) for told, names in _DATA.items()}
 
 
 def data(told: d.Told) -> dict[str, object]:
     """An event's `data`."""
-    kind = type(told)
-    names = _DATA[kind]
-    values = _GET[kind](told)
-    return dict(zip(names, values, strict=True)) if isinstance(values, tuple) and len(names) > 1 else {names[0]: values}
+    names, values = _FIELDS[type(told)]
+    return dict(zip(names, values(told), strict=True))
 
 
-def told_rounds(told: tuple[d.Decision, ...], before: State) -> Iterator[tuple[d.Told, str | None]]:
+def told_rounds(told: tuple[d.Decision, ...], before: State) -> list[tuple[d.Told, str | None]]:
     """The events among decisions, each with the round it belongs to, `before` being the state they were taken in."""
     current = None if before.round is None else before.round.id
+    made: list[tuple[d.Told, str | None]] = []
     for decision in told:
-        if isinstance(decision, d.Bounced | d.BrokerSwitched | d.Refused):
+        if isinstance(decision, _UNTOLD):
             continue
         if isinstance(decision, d.RoundOpened):
             current = decision.round
-        yield decision, current
+        made.append((decision, current))
         if isinstance(decision, d.RoundVoided):
             current = None
+    return made
 
 
 def utc(wall: int) -> str:
@@ -101,8 +112,11 @@ def _frozen(value: object) -> object:
 
 
 def dumps(message: Mapping[str, object]) -> bytes:
-    """Compact JSON in UTF-8."""
-    return json.dumps(message, ensure_ascii=False, separators=(",", ":")).encode()
+    """Compact JSON in UTF-8, keys in their order."""
+    try:
+        return orjson.dumps(message)
+    except orjson.JSONEncodeError:  # half a surrogate pair, which UTF-8 can't hold, or a number of more than 64 bits
+        return json.dumps(message, separators=(",", ":")).encode()
 
 
 def prompt_fields(prompt: Prompt) -> dict[str, object]:

@@ -6,10 +6,9 @@ of decoders and deadlines of the core are decided in the order of their times, b
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Sequence
 from datetime import datetime, timedelta
-from typing import TypeAlias, assert_never
+from typing import NamedTuple, TypeAlias, assert_never
 
 from scannerd.channel import Channel, Output
 from scannerd.commands import SHELL_COMMANDS, Answer, Asked, Repeated, Replies, examine
@@ -26,9 +25,10 @@ from scannerd.scanlog import Broker, Chunk, End, Entry, Link, Order, Sent
 SHOWN_ALARMS = frozenset({"stalled", "scanner_error"})
 """Alarms that follow from a recording; others tell of the machine it ran on."""
 
+_ALARMS = (d.AlarmRaised, d.AlarmCleared)
 
-@dataclass(frozen=True, slots=True)
-class Taken:
+
+class Taken(NamedTuple):
     """A decision, with what it was made of: for those who ask why.
 
     Attributes:
@@ -47,6 +47,7 @@ class Taken:
 
 
 Line: TypeAlias = dict[str, object]
+_Input: TypeAlias = Output | e.BrokerChanged | e.Command
 
 
 class Replay:
@@ -70,39 +71,42 @@ class Replay:
 
     def play(self, entries: Iterator[Entry]) -> Iterator[Taken]:
         """Decides each entry at its time; virtual time runs on to the last `t`."""
+        for event in self._events(entries):
+            before = self.state
+            for told, after in step(before, event):
+                self.state = after
+                yield Taken(told[0].at if told else event.at, event, told, before, after)
+                before = after
+
+    def _events(self, entries: Iterator[Entry]) -> Iterator[e.Event]:
+        """What the core is told; replies to a device go nowhere in a replay."""
         latest = 0
         for entry in entries:
             latest = entry.t
-            yield from self._time_outs(latest)
-            for event in self._events(entry):
-                yield from self._decide(event)
+            if self._overdue(latest) is not None:
+                yield from self._time_outs(latest)
+            for told in self._inputs(entry):
+                if not isinstance(told, Reply):
+                    yield told
         yield from self._time_outs(latest)
-        yield from self._decide(e.Deadline(latest))
+        yield e.Deadline(latest)
 
-    def _time_outs(self, t: int) -> Iterator[Taken]:
-        """The decoders' time-outs at or before `t`, in the order of their times."""
-        while True:
-            due = [(deadline, name) for name, deadline in self._deadlines() if deadline <= t]
-            if not due:
-                return
-            at, name = min(due, key=lambda one: one[0])
-            for event in _told(self._channels[name].tick(at)):
-                yield from self._decide(event)
+    def _time_outs(self, t: int) -> Iterator[e.Event]:
+        """What the decoders' time-outs at or before `t` give, in the order of their times."""
+        while (overdue := self._overdue(t)) is not None:
+            at, channel = overdue
+            yield from (told for told in channel.tick(at) if not isinstance(told, Reply))
 
-    def _deadlines(self) -> Iterator[tuple[str, int]]:
-        for name, channel in self._channels.items():
-            deadline = channel.deadline
-            if deadline is not None:
-                yield name, deadline
+    def _overdue(self, t: int) -> tuple[int, Channel] | None:
+        """The first time-out of a decoder at or before `t`."""
+        first = None
+        for channel in self._channels.values():
+            at = channel.deadline
+            if at is not None and at <= t and (first is None or at < first[0]):
+                first = at, channel
+        return first
 
-    def _decide(self, event: e.Event) -> Iterator[Taken]:
-        before = self.state
-        for told, after in step(before, event):
-            self.state = after
-            yield Taken(told[0].at if told else event.at, event, told, before, after)
-            before = after
-
-    def _events(self, entry: Entry) -> list[e.Event]:
+    def _inputs(self, entry: Entry) -> Sequence[_Input]:
         match entry:
             case Chunk():
                 return self._chunk(entry)
@@ -117,24 +121,24 @@ class Replay:
             case _ as never:
                 assert_never(never)
 
-    def _chunk(self, chunk: Chunk) -> list[e.Event]:
+    def _chunk(self, chunk: Chunk) -> list[Output]:
         if chunk.scanner in self._down:
             self._warn(f"t {chunk.t / 1_000_000:g}: bytes of {chunk.scanner} while it is down are ignored")
             return []
-        return _told(self._channels[chunk.scanner].chunk(chunk.data, chunk.t, stale=chunk.stale))
+        return self._channels[chunk.scanner].chunk(chunk.data, chunk.t, stale=chunk.stale)
 
-    def _link(self, link: Link) -> list[e.Event]:
+    def _link(self, link: Link) -> list[Output]:
         """An `up` or `down` that changes nothing gives no event and resets nothing."""
         if link.up != (link.scanner in self._down):
             return []
         channel = self._channels[link.scanner]
         if link.up:
             self._down.discard(link.scanner)
-            return _told(channel.up(link.t, link.detail))
+            return channel.up(link.t, link.detail)
         self._down.add(link.scanner)
-        return _told(channel.down(link.t, link.detail))
+        return channel.down(link.t, link.detail)
 
-    def _order(self, order: Order) -> list[e.Event]:
+    def _order(self, order: Order) -> list[e.Command]:
         wall = self._recorded_at + timedelta(microseconds=order.t)
         verdict = examine(order.name, order.args, at=order.t, wall=wall, replies=self._replies)
         if isinstance(verdict, Repeated):
@@ -145,22 +149,18 @@ class Replay:
             return []
         return self._asked(verdict)
 
-    def _asked(self, asked: Asked) -> list[e.Event]:
+    def _asked(self, asked: Asked) -> list[e.Command]:
         self._replies.keep(asked.id, b"")
         return [] if asked.command.name in SHELL_COMMANDS else [asked.command]
 
 
-def _told(outputs: list[Output]) -> list[e.Event]:
-    """What a channel tells the core; replies to a device go nowhere in a replay."""
-    return [output for output in outputs if not isinstance(output, Reply)]
-
-
-def event_lines(taken: Taken) -> Iterator[Line]:
+def event_lines(taken: Taken) -> list[Line]:
     """The events of a decision as a replay prints them."""
-    for told, round_id in told_rounds(taken.told, taken.before):
-        if isinstance(told, d.AlarmRaised | d.AlarmCleared) and told.alarm not in SHOWN_ALARMS:
-            continue
-        yield {"t": seconds(told.at), "type": told.TYPE, "round": round_id, "data": data(told)}
+    return [
+        {"t": seconds(told.at), "type": told.TYPE, "round": round_id, "data": data(told)}
+        for told, round_id in told_rounds(taken.told, taken.before)
+        if not isinstance(told, _ALARMS) or told.alarm in SHOWN_ALARMS
+    ]
 
 
 def prompt_line(at: int, shown: Prompt) -> Line:

@@ -15,6 +15,7 @@ from decimal import Decimal
 from pathlib import Path
 from typing import Annotated, BinaryIO, Literal, NoReturn, TypeAlias
 
+import orjson
 from pydantic import AwareDatetime, BaseModel, ConfigDict, Field, ValidationError
 
 from scannerd.errors import UsageError
@@ -22,6 +23,15 @@ from scannerd.settings import Round
 
 SECOND = 1_000_000
 """Microseconds in a second: times in a file are seconds, times in the program microseconds."""
+
+LONGEST_S = 10**8
+"""Seconds, three years: a recording's `t` stays below, so that a float holds it to the microsecond."""
+
+_NEAR = 0.4
+"""Less than half a microsecond: so near to a whole one, a float's own error can't round `t` to another."""
+
+_PLAIN_KEYS = 3
+_NUMBERS = (float, int)  # and no bool, which is an int to isinstance
 
 LONGEST = 1_000_000_000
 """Seconds beyond which nothing is recorded: what is larger is no time, and no date would hold it."""
@@ -133,6 +143,7 @@ class ScanlogReader:
         self._source, self._name, self._warn = source, name, warn
         self.line = 1
         self.header = self._read_header(source.readline())
+        self._scanners = frozenset(self.header.scanners)
 
     def __iter__(self) -> Iterator[Entry]:
         """The entries in time order.
@@ -143,12 +154,14 @@ class ScanlogReader:
         latest = 0
         for raw in self._source:
             self.line += 1
-            if raw.isspace():
-                continue
-            parsed = self._parse(raw)
-            if parsed is None:
-                return
-            entry = self._entry(parsed)
+            entry = self._plain_chunk(raw)
+            if entry is None:
+                if raw.isspace():
+                    continue
+                parsed = self._parse(raw)
+                if parsed is None:
+                    return
+                entry = self._entry(parsed)
             if entry.t < latest:
                 self._fail(f"t {entry.t / SECOND:g} comes after {latest / SECOND:g}: entries stand in time order")
             latest = entry.t
@@ -163,6 +176,20 @@ class ScanlogReader:
             self._fail(f"{where}: {first['msg']}")
         except (ValueError, RecursionError):
             self._fail('not a recording: the first line is a header such as {"scanlog":1,"table":"tp-01",…}')
+
+    def _plain_chunk(self, raw: bytes) -> Entry | None:
+        """The chunk of a plain line, as nearly all are; None: another kind of entry, or a fault to be named."""
+        try:
+            parsed: object = orjson.loads(raw)
+        except orjson.JSONDecodeError:
+            return None
+        if not isinstance(parsed, dict) or len(parsed) != _PLAIN_KEYS:
+            return None
+        at, scanner, text = _plain_time(parsed.get("t")), parsed.get("scanner"), parsed.get("rx")
+        if at is None or not isinstance(scanner, str) or scanner not in self._scanners:
+            return None
+        data = text.encode("ascii") if isinstance(text, str) and text.isascii() else _plain_hex(parsed.get("rx_hex"))
+        return None if data is None else Chunk(at, scanner, data)
 
     def _parse(self, raw: bytes) -> dict[str, object] | None:
         try:
@@ -185,7 +212,7 @@ class ScanlogReader:
         return make(self, parsed)
 
     def time(self, parsed: dict[str, object]) -> int:
-        """`t` in microseconds."""
+        """`t` in microseconds, the nearest whole one."""
         t = parsed.get("t")
         if type(t) is not Decimal and type(t) is not int:
             self._fail("t is required: seconds since the start, a decimal number")
@@ -255,6 +282,22 @@ class ScanlogReader:
 
     def _fail(self, why: str) -> NoReturn:
         raise ScanlogError(f"{self._name}:{self.line}: {why}")
+
+
+def _plain_time(t: object) -> int | None:
+    """Microseconds, or None where a float leaves a doubt, and for all that is no time."""
+    if type(t) not in _NUMBERS or not 0 <= t < LONGEST_S:  # type: ignore[operator]  # the check that mypy can't follow
+        return None
+    exact: float = t * SECOND  # type: ignore[operator]  # the same
+    whole = round(exact)
+    return whole if abs(exact - whole) < _NEAR else None
+
+
+def _plain_hex(text: object) -> bytes | None:
+    try:
+        return bytes.fromhex(text) if isinstance(text, str) else None
+    except ValueError:
+        return None
 
 
 def _chunk(reader: ScanlogReader, parsed: dict[str, object]) -> Chunk:

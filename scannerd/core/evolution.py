@@ -71,8 +71,9 @@ def _without(mapping: Mapping[K, V], key: K) -> Mapping[K, V]:
 
 
 def _seen(memory: Memory, scanner: str, card: Card, at: int) -> Memory:
-    sightings = memory.sightings
-    return memory._replace(sightings={**sightings, scanner: {**sightings.get(scanner, {}), card: at}})
+    past, failures, notices, refused, bounces = memory
+    sightings = {**past, scanner: {**past.get(scanner, {}), card: at}}
+    return Memory(sightings, failures, notices, refused, bounces)  # at each read, and half the time of `_replace`
 
 
 def _unseen(memory: Memory, cards: frozenset[Card]) -> Memory:
@@ -109,9 +110,8 @@ def _accepted(state: State, accepted: d.CardAccepted) -> State:
     if scanner is not None:
         memory = _seen(memory, scanner, card, at)
         last_of = {**last_of, scanner: card}
-    now = past._replace(
-        cards={**past.cards, slot: dealt}, last_of=last_of, withdrawn=_without(past.withdrawn, slot), doubts={}
-    )
+    cards, withdrawn = {**past.cards, slot: dealt}, _without(past.withdrawn, slot)
+    now = Round(past.id, past.opened_at, cards, last_of, past.tries, withdrawn, {}, past.rejections, past.held_for)
     return state._replace(round=now, last=dealt, active_at=at, memory=memory)
 
 

@@ -52,11 +52,11 @@ def accepted(state: State, slot: Slot, dealt: Dealt, by: str | None) -> Decision
     attempt = current_round(state).tries.get(slot.name, 0) + 1
     via: Literal["scan", "manual"] = "manual" if dealt.scanner is None else "scan"
     told = d.CardAccepted(dealt.at, slot.name, slot.hand, slot.index, dealt.card, dealt.scanner, attempt, via, by)
-    after = evolve(state, told) if not state.setup.rules.min_gap_ms else state
     over = () if dealt.scanner is None else error_over(state, dealt.scanner, dealt.at, over=True)
-    if after.completion_at is not None:
-        return (told, *over, completion(after, dealt.at))
-    return (told, *over)
+    if state.setup.rules.min_gap_ms:
+        return (told, *over)
+    after = evolve(state, told)
+    return (told, *over) if after.completion_at is None else (told, *over, completion(after, dealt.at))
 
 
 def completion(state: State, at: int) -> d.RoundCompleted:

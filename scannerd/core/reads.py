@@ -51,8 +51,10 @@ def read_card(state: State, read: e.Read) -> Decisions:
 
 
 def _first_row(state: State, read: e.Read) -> Decisions:
-    row = next(row for row in _ROWS_OF[state.phase] if row.when(state, read))
-    return row.then(state, read)
+    rows, place = _ROWS_OF[state.phase], 0
+    while not rows[place].when(state, read):  # the last row of each phase always holds
+        place += 1
+    return rows[place].then(state, read)
 
 
 def _seen_at(state: State, read: e.Read) -> int | None:
@@ -139,8 +141,10 @@ def _none_due(state: State, read: e.Read) -> bool:
 
 def _is_wrong_hand(state: State, read: e.Read) -> bool:
     """The reader's hand is not the due slot's."""
+    if read.hand is None:
+        return False
     due = state.due
-    return read.hand is not None and due is not None and read.hand != due.hand
+    return due is not None and read.hand != due.hand
 
 
 def _reject(reason: d.RejectReason) -> Then:

@@ -176,8 +176,10 @@ class State(NamedTuple):
     @property
     def deadline(self) -> int | None:
         """The time at which the core must be given a `Deadline`."""
-        times = [at for at in (self.completion_at, self.stall_at) if at is not None]
-        return min(times, default=None)
+        completion_at, stall_at = self.completion_at, self.stall_at
+        if completion_at is None or stall_at is None:
+            return stall_at if completion_at is None else completion_at
+        return min(completion_at, stall_at)
 
     def within_gap(self, at: int) -> bool:
         """Whether `at` is less than `round_gap_ms` after the last round's end."""
