@@ -93,8 +93,9 @@ class Replay:
 
     def _time_outs(self, t: int) -> Iterator[e.Event]:
         """What the decoders' time-outs at or before `t` give, in the order of their times."""
-        while (overdue := self._overdue(t)) is not None:
-            at, channel = overdue
+        before = None
+        while (overdue := self._overdue(t)) is not None and overdue != before:
+            at, channel = before = overdue  # a decoder that does not move on would be asked for ever
             yield from (told for told in channel.tick(at) if not isinstance(told, Reply))
 
     def _overdue(self, t: int) -> tuple[int, Channel] | None:

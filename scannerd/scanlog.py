@@ -33,9 +33,6 @@ _NEAR = 0.4
 _PLAIN_KEYS = 3
 _NUMBERS = (float, int)  # and no bool, which is an int to isinstance
 
-LONGEST = 1_000_000_000
-"""Seconds beyond which nothing is recorded: what is larger is no time, and no date would hold it."""
-
 
 class ScanlogError(UsageError):
     """A recording can't be used as it is; the message names the file and the line."""
@@ -216,9 +213,9 @@ class ScanlogReader:
         t = parsed.get("t")
         if type(t) is not Decimal and type(t) is not int:
             self._fail("t is required: seconds since the start, a decimal number")
-        if not 0 <= t <= LONGEST:
-            self._fail(f"t is 0 to {LONGEST} s")
-        return int(t * SECOND)
+        if not 0 <= t < LONGEST_S:
+            self._fail(f"t is from 0 to below {LONGEST_S} s")
+        return round(t * SECOND)
 
     def scanner(self, parsed: dict[str, object]) -> str:
         """The scanner's name."""
