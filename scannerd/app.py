@@ -21,6 +21,9 @@ from scannerd.bulletin import Machine, status
 from scannerd.channel import Channel
 from scannerd.clock import SystemClock
 from scannerd.core.state import Setup, State
+from scannerd.display import Display, Place, build, require
+from scannerd.display.fanout import Fanout, Tap
+from scannerd.display.hub import Links
 from scannerd.engine import Engine, Inbox, Process
 from scannerd.errors import UsageError
 from scannerd.inbox import Letter, StopRequested
@@ -74,15 +77,18 @@ class App:
         words = texts(config.table.language)
         self.engine = Engine(setup, process, inbox=self.inbox, clock=clock, vault=vault, texts=words, alive=self._feed)
         will = status(self.engine.identity, State(setup), Offset(0, 0), Machine(), offline=True)
+        tap = Tap(self.inbox.put, clock.wall)
         self.publisher = Publisher(
             broker_settings(config, journal.journal_id),
             lambda: JournalOutbox(config.state_dir),
             journal.cursor,
-            self.inbox.put,
+            tap,
             will,
             clock.now,
             random.Random(),  # noqa: S311 - jitter, not a secret
         )
+        self.fanout = Fanout(self.publisher, tap, clock.wall)
+        self.display = self._pages(process.session, clock)
         self._watchdog = Watchdog(notifier, self.publisher, tuple(self.readers.values()))
 
     def run(self) -> None:
@@ -93,8 +99,10 @@ class App:
         """
         started: list[Reader] = []
         try:
-            self.engine.begin(self.publisher, self.readers, self._folding)
+            self.engine.begin(self.fanout, self.readers, self._folding)
             self.publisher.start()
+            if self.display is not None:
+                self.display.start()
             for reader in self.readers.values():
                 reader.start()
                 started.append(reader)
@@ -103,10 +111,15 @@ class App:
             self.engine.run()
             self._notifier.stopping()
             until = _stop(started)
+            self._close_pages()
             self.publisher.stop(self.engine.final_status())
             _join(started, until)
+            self._join_pages(until)
         except BaseException:
-            _join(started, _stop(started))
+            until = _stop(started)
+            self._close_pages()
+            _join(started, until)
+            self._join_pages(until)
             raise
         finally:
             self.engine.close()
@@ -114,6 +127,26 @@ class App:
     def stop(self, reason: str) -> None:
         """Asks for an orderly end; returns at once."""
         self.inbox.put(StopRequested(reason))
+
+    def _pages(self, session: str, clock: SystemClock) -> Display | None:
+        config = self._config
+        place = Place(config.table.id, config.table.language, __version__, session, config.state_dir)
+        links = Links(
+            post=self.inbox.put,
+            now=clock.now,
+            wall=clock.wall,
+            pulse=lambda: self.engine.progress,
+            bounces=lambda: self.engine.state.memory.bounces,
+        )
+        return build(config, place, self.fanout, links)
+
+    def _close_pages(self) -> None:
+        if self.display is not None:
+            self.display.stop()
+
+    def _join_pages(self, until: float) -> None:
+        if self.display is not None and not self.display.join(max(0.0, until - time.monotonic())):
+            self._log.warning("the pages did not end in time")
 
     def _feed(self) -> None:
         self._watchdog.feed()
@@ -132,6 +165,7 @@ def run(config: Config) -> None:
         UsageError: the state directory can't be made or used.
         ScannerdError: a thread died.
     """
+    require(config)
     with _lock(config):
         journal = _open(config, create=True)
         logs.configure()

@@ -31,7 +31,9 @@ SectionT = TypeVar("SectionT", bound=Section)
 
 _SECTIONS = ("table", "scanner", "round", "mqtt", "display")
 _MQTT_FILES = ("password_file", "ca_file", "cert_file", "key_file")
+_DISPLAY_FILES = ("pin_file", "tls_cert", "tls_key")
 _CREDENTIAL = "mqtt-password"
+_PIN_CREDENTIAL = "display-pin"
 _TOML_PLACE = re.compile(r" \(at (?:line (\d+), column \d+|end of document)\)$")
 
 
@@ -103,6 +105,7 @@ class _Loader:
         plan = self._plan()
         scanners = ScannerLoader(self._data, self._beside, self._problems, self._registry).load(plan)
         self._check_mqtt(mqtt)
+        self._check_display(display)
         if table is None or round_ is None or mqtt is None or display is None or plan is None or scanners is None:
             return None
         config = Config(
@@ -112,7 +115,7 @@ class _Loader:
             scanners=scanners,
             round=round_,
             mqtt=self._absolute(self._with_credential(mqtt), _MQTT_FILES),
-            display=display,
+            display=self._absolute(self._with_pin(display), _DISPLAY_FILES),
             digest="",
         )
         return replace(config, digest=digest(config))
@@ -154,6 +157,18 @@ class _Loader:
             if getattr(mqtt, key) and not any(broker.tls for broker in mqtt.brokers):
                 self._problems.add(("mqtt", key), "expected an mqtts:// url with it")
 
+    def _check_display(self, display: Display | None) -> None:
+        if display is None:
+            return
+        for key in _DISPLAY_FILES:
+            self._check_readable(("display", key), getattr(display, key))
+        for key, other in (("tls_key", "tls_cert"), ("tls_cert", "tls_key")):
+            if getattr(display, key) and not getattr(display, other):
+                self._problems.add(("display", key), f"expected `{other}` with it")
+        if not (display.on_loopback or display.tls_cert or display.behind_proxy):
+            text = f"{display.listen!r} can be reached from elsewhere: expected `tls_cert` and `tls_key` with it, or "
+            self._problems.add(("display", "listen"), f"{text}`behind_proxy = true` where a proxy speaks TLS for it")
+
     def _check_readable(self, place: Place, file: Path | None) -> None:
         try:
             if file is not None:
@@ -162,10 +177,21 @@ class _Loader:
             self._problems.add(place, f"expected a readable file, found {str(file)!r}: {error.strerror}")
 
     def _with_credential(self, mqtt: Mqtt) -> Mqtt:
-        credential = Path(self._environ.get("CREDENTIALS_DIRECTORY", ""), _CREDENTIAL)
-        if mqtt.username is None or mqtt.password_file is not None or not credential.is_absolute():
+        credential = self._credential(_CREDENTIAL)
+        if mqtt.username is None or mqtt.password_file is not None or credential is None:
             return mqtt
-        return mqtt.model_copy(update={"password_file": credential}) if credential.is_file() else mqtt
+        return mqtt.model_copy(update={"password_file": credential})
+
+    def _with_pin(self, display: Display) -> Display:
+        credential = self._credential(_PIN_CREDENTIAL)
+        if display.pin_file is not None or credential is None:
+            return display
+        return display.model_copy(update={"pin_file": credential})
+
+    def _credential(self, name: str) -> Path | None:
+        """What systemd gives the service under this name."""
+        credential = Path(self._environ.get("CREDENTIALS_DIRECTORY", ""), name)
+        return credential if credential.is_absolute() and credential.is_file() else None
 
     def _absolute(self, section: SectionT, keys: tuple[str, ...]) -> SectionT:
         written = {key: getattr(section, key) for key in keys}

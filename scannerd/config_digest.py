@@ -12,7 +12,7 @@ from hashlib import sha256
 
 from scannerd.settings import Config, Scanner
 
-_FILES = {"password_file", "ca_file", "cert_file", "key_file"}
+_FILES = {"password_file", "ca_file", "cert_file", "key_file", "pin_file", "tls_cert", "tls_key"}
 
 
 def digest(config: Config) -> str:
@@ -23,7 +23,7 @@ def digest(config: Config) -> str:
         "scanner": [_scanner(scanner) for scanner in config.scanners],
         "round": config.round.model_dump(mode="json"),
         "mqtt": config.mqtt.model_dump(mode="json", exclude=_FILES),
-        "display": config.display.model_dump(mode="json"),
+        "display": config.display.model_dump(mode="json", exclude=_FILES),
     }
     return sha256(json.dumps(whole, sort_keys=True, separators=(",", ":"), default=_plain).encode()).hexdigest()
 

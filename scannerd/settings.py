@@ -51,6 +51,12 @@ def _listen(text: str) -> str:
     return text
 
 
+def _host_name(text: str) -> str:
+    if not text or not set(text) <= set("abcdefghijklmnopqrstuvwxyz0123456789-."):
+        raise ValueError(f"expected a host's name in small letters, without a port, found {text!r}")
+    return text
+
+
 def _scanner_name(text: str) -> str:
     if not (1 <= len(text) <= 64 and text.isprintable() and text == text.strip()):  # noqa: PLR2004
         raise ValueError("expected 1 to 64 printable characters, no space at either end")
@@ -174,10 +180,31 @@ class Display(Section):
     listen: Annotated[str, AfterValidator(_listen)] = "127.0.0.1:8470"
     """The address of the dealer's page, host:port; an empty text switches it off."""
 
+    hosts: tuple[Annotated[str, AfterValidator(_host_name)], ...] = ()
+    """Names by which browsers may call the pages, beside addresses and `localhost`."""
+
+    pin_file: Path | None = None
+    """The hash of the supervisor's PIN, which `scannerd pin` writes; by default the systemd credential `display-pin`,
+    where there is one."""
+
+    tls_cert: Path | None = None
+    """The certificate of the pages, with `tls_key`; then they are reached by https."""
+
+    tls_key: Path | None = None
+    """The key of `tls_cert`."""
+
+    behind_proxy: bool = False
+    """Whether a proxy in front speaks TLS for the pages."""
+
     @property
     def address(self) -> tuple[str, int] | None:
         """Host and port, or None where the page is off."""
         return urls.address(self.listen)
+
+    @property
+    def on_loopback(self) -> bool:
+        """Whether only this machine can reach the page."""
+        return self.address is None or urls.is_loopback(self.address[0])
 
 
 @dataclass(frozen=True, slots=True)

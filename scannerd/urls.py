@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import stat
+from ipaddress import ip_address
 from pathlib import Path
 from typing import NamedTuple
 from urllib.parse import urlsplit
@@ -61,6 +62,14 @@ def address(text: str) -> tuple[str, int] | None:
     if not (colon and host and port.isascii() and port.isdigit() and int(port) <= _MAX_PORT):
         raise ValueError(f'expected host:port, or "" for no page, found {text!r}')
     return host.removeprefix("[").removesuffix("]"), int(port)
+
+
+def is_loopback(host: str) -> bool:
+    """Whether a host, a name or an address, is this machine and can't be reached from another."""
+    try:
+        return ip_address(host).is_loopback
+    except ValueError:
+        return host.lower() == "localhost"
 
 
 def device(url: str) -> str | None:

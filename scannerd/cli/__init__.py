@@ -33,6 +33,7 @@ COMMANDS = {
     "journal": "Read the journal, export it, prove its chain.",
     "command": "Send a command over MQTT and print the reply.",
     "watch": "Show the table in a terminal, live.",
+    "pin": "Set the PIN of the supervisor's page.",
     "doctor": "Look for what is wrong with this machine, with remedies.",
     "schema": "Print the contract as JSON Schema or AsyncAPI.",
 }

@@ -7,6 +7,7 @@ from pathlib import Path
 import click
 
 from scannerd.config import load
+from scannerd.display import require
 
 
 @click.command(short_help="Check a configuration.")
@@ -20,5 +21,6 @@ def check(path: Path) -> None:
     known key.
     """
     config = load(path)
+    require(config)
     scanners = ", ".join(f"{scanner.name} ({scanner.driver})" for scanner in config.scanners)
     click.echo(f"{path}: well. Table {config.table.id}, {config.plan.game}, {scanners}; to {config.mqtt.url}.")
