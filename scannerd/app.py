@@ -18,6 +18,7 @@ from types import FrameType
 
 from scannerd import __version__, logs
 from scannerd.bulletin import Machine, status
+from scannerd.capture import Capture
 from scannerd.channel import Channel
 from scannerd.clock import SystemClock
 from scannerd.core.state import Setup, State
@@ -32,8 +33,9 @@ from scannerd.lock import TableLock
 from scannerd.mqtt.notices import BrokerSettings
 from scannerd.outbox import JournalOutbox
 from scannerd.publisher import Publisher
-from scannerd.readers import MachineClock, Reader
+from scannerd.readers import MachineClock, Reader, Recorded
 from scannerd.recall import Offset
+from scannerd.recorder import Folder, Target
 from scannerd.settings import Config, Scanner
 from scannerd.systemd import Notifier
 from scannerd.texts import texts
@@ -56,15 +58,16 @@ START_SEQS = 100_000
 class App:
     """One daemon, built and not yet started."""
 
-    def __init__(self, config: Config, journal: Journal, notifier: Notifier) -> None:
+    def __init__(self, config: Config, journal: Journal, notifier: Notifier, capture: Capture | None = None) -> None:
         """Builds every part; starts none.
 
         Args:
             config: the table's.
             journal: open, under the table's lock.
             notifier: speaks to systemd.
+            capture: records what comes, or None.
         """
-        self._config, self._notifier = config, notifier
+        self._config, self._notifier, self._capture = config, notifier, capture
         self._log = logs.get("app")
         self.inbox: Inbox = queue.SimpleQueue()
         clock = SystemClock()
@@ -73,11 +76,13 @@ class App:
         )
         process = Process(str(uuid.uuid4()), __version__, config.digest)
         vault = Vault(journal, lambda: _open(config, create=False))
-        self.readers = {scanner.name: _reader(scanner, self.inbox.put) for scanner in config.scanners}
+        record = _record_nothing if capture is None else capture.scanner
+        post = self.inbox.put if capture is None else capture.tapped(self.inbox.put)
+        self.readers = {scanner.name: _reader(scanner, self.inbox.put, record) for scanner in config.scanners}
         words = texts(config.table.language)
         self.engine = Engine(setup, process, inbox=self.inbox, clock=clock, vault=vault, texts=words, alive=self._feed)
         will = status(self.engine.identity, State(setup), Offset(0, 0), Machine(), offline=True)
-        tap = Tap(self.inbox.put, clock.wall)
+        tap = Tap(post, clock.wall)
         self.publisher = Publisher(
             broker_settings(config, journal.journal_id),
             lambda: JournalOutbox(config.state_dir),
@@ -88,7 +93,7 @@ class App:
             random.Random(),  # noqa: S311 - jitter, not a secret
         )
         self.fanout = Fanout(self.publisher, tap, clock.wall)
-        self.display = self._pages(process.session, clock)
+        self.display = self._pages(process.session, clock, post)
         self._watchdog = Watchdog(notifier, self.publisher, tuple(self.readers.values()))
 
     def run(self) -> None:
@@ -99,6 +104,8 @@ class App:
         """
         started: list[Reader] = []
         try:
+            if self._capture is not None:
+                self._capture.start()
             self.engine.begin(self.fanout, self.readers, self._folding)
             self.publisher.start()
             if self.display is not None:
@@ -123,16 +130,18 @@ class App:
             raise
         finally:
             self.engine.close()
+            if self._capture is not None:
+                self._capture.stop()
 
     def stop(self, reason: str) -> None:
         """Asks for an orderly end; returns at once."""
         self.inbox.put(StopRequested(reason))
 
-    def _pages(self, session: str, clock: SystemClock) -> Display | None:
+    def _pages(self, session: str, clock: SystemClock, post: Callable[[Letter], None]) -> Display | None:
         config = self._config
         place = Place(config.table.id, config.table.language, __version__, session, config.state_dir)
         links = Links(
-            post=self.inbox.put,
+            post=post,
             now=clock.now,
             wall=clock.wall,
             pulse=lambda: self.engine.progress,
@@ -150,14 +159,20 @@ class App:
 
     def _feed(self) -> None:
         self._watchdog.feed()
+        if self._capture is not None and self.engine.state.phase in {"idle", "complete"}:
+            self._capture.pause()
 
     def _folding(self, seq: int) -> None:
         if seq % START_SEQS < START_SEQS // 100:
             self._notifier.extend_timeout(FOLDING_S)
 
 
-def run(config: Config) -> None:
+def run(config: Config, record_to: Target | None = None) -> None:
     """Runs the daemon of one table in this process, until SIGTERM or SIGINT.
+
+    Args:
+        config: the table's.
+        record_to: where to record what comes; None: where the configuration says, if it does.
 
     Raises:
         AlreadyRunning: another instance runs this table.
@@ -169,7 +184,9 @@ def run(config: Config) -> None:
     with _lock(config):
         journal = _open(config, create=True)
         logs.configure()
-        app = App(config, journal, Notifier())
+        target = record_to or _folder(config)
+        capture = None if target is None else Capture(config, target, SystemClock().now)
+        app = App(config, journal, Notifier(), capture)
         _on_signals(app.stop)
         app.run()
 
@@ -214,10 +231,22 @@ def _join(readers: Sequence[Reader], until: float) -> None:
         reader.join(max(0.0, until - time.monotonic()))
 
 
-def _reader(scanner: Scanner, post: Callable[[Letter], None]) -> Reader:
+def _reader(scanner: Scanner, post: Callable[[Letter], None], record: Callable[[Recorded], None]) -> Reader:
     driver, clock = scanner.make_driver(), MachineClock()
     channel = Channel(scanner.name, driver, scanner.codebook, scanner.hand, clock.now())
-    return Reader(channel, driver.transport(scanner.url), post, clock=clock, feedback=driver.feedback)
+    return Reader(channel, driver.transport(scanner.url), post, clock=clock, feedback=driver.feedback, record=record)
+
+
+def _folder(config: Config) -> Folder | None:
+    """Where the configuration wants recordings, if it does."""
+    record = config.record
+    if record.directory is None:
+        return None
+    return Folder(record.directory, config.table.id, record.file_mib * 2**20, record.files)
+
+
+def _record_nothing(_recorded: Recorded) -> None:
+    """Without a capture."""
 
 
 def _on_signals(stop: Callable[[str], None]) -> None:

@@ -24,12 +24,12 @@ from scannerd.config_scanners import ScannerLoader
 from scannerd.core.games import Plan
 from scannerd.errors import ConfigError
 from scannerd.registry import Registry, strictly
-from scannerd.settings import Config, Display, Mqtt, Round, Section, Table
+from scannerd.settings import Config, Display, Mqtt, Record, Round, Section, Table
 from scannerd.toml_lines import Place, key_lines
 
 SectionT = TypeVar("SectionT", bound=Section)
 
-_SECTIONS = ("table", "scanner", "round", "mqtt", "display")
+_SECTIONS = ("table", "scanner", "round", "mqtt", "display", "record")
 _MQTT_FILES = ("password_file", "ca_file", "cert_file", "key_file")
 _DISPLAY_FILES = ("pin_file", "tls_cert", "tls_key")
 _CREDENTIAL = "mqtt-password"
@@ -102,11 +102,12 @@ class _Loader:
             self._problems.add((key,), unknown_key(key, _SECTIONS))
         table, round_ = self._section("table", Table), self._section("round", Round)
         mqtt, display = self._section("mqtt", Mqtt), self._section("display", Display)
+        record = self._section("record", Record)
         plan = self._plan()
         scanners = ScannerLoader(self._data, self._beside, self._problems, self._registry).load(plan)
         self._check_mqtt(mqtt)
         self._check_display(display)
-        if table is None or round_ is None or mqtt is None or display is None or plan is None or scanners is None:
+        if table is None or round_ is None or mqtt is None or display is None or record is None or plan is None or scanners is None:
             return None
         config = Config(
             path=self._path,
@@ -116,6 +117,7 @@ class _Loader:
             round=round_,
             mqtt=self._absolute(self._with_credential(mqtt), _MQTT_FILES),
             display=self._absolute(self._with_pin(display), _DISPLAY_FILES),
+            record=self._absolute(record, ("directory",)),
             digest="",
         )
         return replace(config, digest=digest(config))

@@ -168,6 +168,8 @@ def told(event: TableEvent) -> Iterator[str]:
             yield f"  {_hands(data)}"
         case "scanner_down" | "scanner_up" | "alarm_raised" | "alarm_cleared":
             yield f"  {event.type.replace('_', ' ')}: {data.get('scanner') or data.get('alarm')}"
+        case _:
+            return
 
 
 def face(card: object) -> str:

@@ -9,14 +9,15 @@ from __future__ import annotations
 
 import queue
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
+from types import MappingProxyType
 from typing import BinaryIO, Final, TypeAlias
 
 from scannerd import logs
-from scannerd.scanlog import Entry, Header, ScanlogWriter
+from scannerd.scanlog import Broker, Entry, Header, Link, ScanlogWriter
 
 WAITING: Final = 10_000
 """Entries that may wait for the disk; more are dropped."""
@@ -69,6 +70,7 @@ class Folder:
 
 
 Target: TypeAlias = OneFile | Folder
+Standing: TypeAlias = Link | Broker
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,12 +93,19 @@ class Recorder:
         dropped: entries that were not written: the disk was too slow, or full.
     """
 
-    def __init__(self, header: Header, target: Target, clock: Callable[[], int]) -> None:
+    def __init__(
+        self,
+        header: Header,
+        target: Target,
+        clock: Callable[[], int],
+        standing: Mapping[str, Standing] = MappingProxyType({}),
+    ) -> None:
         """Opens nothing yet.
 
         Args:
             header: what each file begins with, but for `recorded_at`.
             target: where to.
+            standing: what is so at the beginning, by scanner, the broker's under an empty name.
             clock: the monotonic clock that stamps the entries, microseconds.
         """
         self._header, self._target, self._clock = header, target, clock
@@ -107,6 +116,7 @@ class Recorder:
         self._writer: ScanlogWriter | None = None
         self._began = 0
         self._failed = False
+        self._standing = dict(standing)
         self.dropped = 0
 
     def start(self) -> None:
@@ -156,11 +166,11 @@ class Recorder:
 
     def _append(self, entry: Entry) -> None:
         try:
-            if self._writer is None:
-                self._open()
-            if self._writer is not None:
-                self._writer.write(replace(entry, t=max(0, entry.t - self._began)))
-                self._failed = False
+            writer = self._writer or self._open()
+            writer.write(replace(entry, t=max(0, entry.t - self._began)))
+            self._failed = False
+            if isinstance(entry, Link | Broker):
+                self._standing[entry.scanner if isinstance(entry, Link) else ""] = entry
         except OSError as trouble:
             self.dropped += 1
             if not self._failed:
@@ -168,12 +178,16 @@ class Recorder:
                 self._log.error("the recording can't be written", error=str(trouble))
             self._close()
 
-    def _open(self) -> None:
+    def _open(self) -> ScanlogWriter:
         now = datetime.now(UTC)
         self._target.tidy()
         self._began = self._clock()
         self._file = self._target.next(now).open("wb", buffering=0)
         self._writer = ScanlogWriter(self._file, self._header.model_copy(update={"recorded_at": now}))
+        for entry in self._standing.values():
+            if not entry.up:
+                self._writer.write(replace(entry, t=0))
+        return self._writer
 
     def _turn_over(self) -> None:
         if self._full(1):

@@ -174,6 +174,19 @@ class Mqtt(Section):
         return None if self.password_file is None else self.password_file.read_text(encoding="utf-8").rstrip("\r\n")
 
 
+class Record(Section):
+    """Section `[record]`: the always-on capture of what the scanners send."""
+
+    directory: Path | None = None
+    """Where recordings are kept; left out: nothing is recorded."""
+
+    file_mib: Annotated[int, Field(ge=1)] = 16
+    """A recording is closed at this size, in MiB, at the next moment between two rounds."""
+
+    files: Annotated[int, Field(ge=2)] = 16
+    """How many recordings are kept; the oldest give way."""
+
+
 class Display(Section):
     """Section `[display]`."""
 
@@ -240,6 +253,7 @@ class Config:
     round: Round
     mqtt: Mqtt
     display: Display
+    record: Record
     digest: str
 
     @property

@@ -13,7 +13,7 @@ import pytest
 from scannerd.config import load
 from scannerd.core.state import Rules
 from scannerd.errors import ConfigError, Exit
-from scannerd.settings import Config, Display, Mqtt, Round, Stanza, Table
+from scannerd.settings import Config, Display, Mqtt, Record, Round, Stanza, Table
 
 ROOT = Path(__file__).parent.parent
 EXAMPLE = ROOT / "config" / "scannerd.example.toml"
@@ -63,16 +63,17 @@ def test_round_section_and_core_agree() -> None:
 def test_example_loads_and_holds_the_defaults() -> None:
     """The example is a valid configuration whose values are the defaults."""
     config = load(EXAMPLE, environ={})
-    assert (Table(id="tp-01"), Round(), Mqtt(), Display()) == (
+    assert (Table(id="tp-01"), Round(), Mqtt(), Display(), Record()) == (
         config.table.model_copy(update={"state_dir": None}),
         config.round,
         config.mqtt,
         config.display,
+        config.record,
     )
 
 
-@pytest.mark.parametrize("model", [Table, Stanza, Round, Mqtt, Display])
-def test_example_explains_every_key(model: type[Table | Stanza | Round | Mqtt | Display]) -> None:
+@pytest.mark.parametrize("model", [Table, Stanza, Round, Mqtt, Display, Record])
+def test_example_explains_every_key(model: type[Table | Stanza | Round | Mqtt | Display | Record]) -> None:
     """The example shows every key of every section."""
     shown = {line.lstrip("# ").partition(" =")[0] for line in EXAMPLE.read_text(encoding="utf-8").splitlines()}
     assert set() == set(model.model_fields) - shown
