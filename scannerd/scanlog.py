@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from decimal import Decimal
 from pathlib import Path
-from typing import Annotated, BinaryIO, Literal, NoReturn, TypeAlias
+from typing import Annotated, BinaryIO, Literal, NoReturn, TypeAlias, assert_never
 
 import orjson
 from pydantic import AwareDatetime, BaseModel, ConfigDict, Field, ValidationError
@@ -401,6 +401,8 @@ def _written(entry: Entry) -> dict[str, object]:
             return {"t": t, "broker": "up" if entry.up else "down"}
         case End():
             return {"t": t, "end": True}
+        case _ as never:
+            assert_never(never)
 
 
 def _text_or_hex(key: str, data: bytes) -> dict[str, object]:

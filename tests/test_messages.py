@@ -181,7 +181,7 @@ def snapshot(table: Table) -> dict[str, object]:
 
 def test_a_snapshot_without_a_round() -> None:
     """An idle table has no round, no cards and no due slot, but its plan."""
-    expected = {
+    expected: dict[str, object] = {
         "round": None,
         "phase": "idle",
         "plan": ["A1", "B1"],
