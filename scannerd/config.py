@@ -107,7 +107,9 @@ class _Loader:
         scanners = ScannerLoader(self._data, self._beside, self._problems, self._registry).load(plan)
         self._check_mqtt(mqtt)
         self._check_display(display)
-        if table is None or round_ is None or mqtt is None or display is None or record is None or plan is None or scanners is None:
+        if table is None or plan is None or scanners is None:
+            return None
+        if round_ is None or mqtt is None or display is None or record is None:
             return None
         config = Config(
             path=self._path,
