@@ -25,6 +25,7 @@ from scannerd.settings import Display
 from tests.fakes import TABLE, Table
 
 PIN = "735190"
+PIN_LINE = hashed(PIN)
 PATIENCE = 10.0
 """Seconds that a test waits for what must come."""
 
@@ -66,7 +67,7 @@ class Show:
         directory.mkdir(parents=True, exist_ok=True)
         pin_file = directory / "pin"
         if pin is not None:
-            pin_file.write_text(hashed(pin), encoding="ascii")
+            pin_file.write_text(PIN_LINE if pin == PIN else hashed(pin), encoding="ascii")
         self.directory = directory
         self.table = self._engine.submit(lambda: Table(directory, rules=rules)).result()
         clock = self.table.clock
@@ -166,7 +167,12 @@ class Browser:
     def ask(self, method: str, path: str, fields: object = None, *, headers: Mapping[str, str] | None = None) -> Answer:
         """Sends a request as one of our own pages would; `headers` replace what that would say."""
         here = f"127.0.0.1:{self._port}"
-        sent = {"Host": here, "Origin": f"http://{here}", "Cookie": self.cookie, "X-Scannerd-Token": self.token}
+        sent = {
+            "Host": here,
+            "Origin": f"{'https' if self._tls else 'http'}://{here}",
+            "Cookie": self.cookie,
+            "X-Scannerd-Token": self.token,
+        }
         body = None if fields is None else json.dumps(fields)
         if body is not None:
             sent["Content-Type"] = "application/json"

@@ -64,7 +64,7 @@ class Guard:
             return 421, "This name is not one of this table's: see `hosts` in [display]."
         if scope["method"] in _SAFE:
             return None
-        if not _same_origin(headers, host):
+        if not _same_origin(headers, host, scope["scheme"]):
             return 403, "Only this table's own pages may do that."
         if not headers.get("content-type", "").startswith("application/json"):
             return 415, "Only application/json is taken."
@@ -89,7 +89,14 @@ def _is_address(name: str) -> bool:
     return True
 
 
-def _same_origin(headers: Headers, host: str) -> bool:
-    """Whether a browser says that the request comes from a page of ours; it must say so."""
-    origin = headers.get("origin", "")
-    return urlsplit(origin).netloc == host and headers.get("sec-fetch-site", "same-origin") == "same-origin"
+def _same_origin(headers: Headers, host: str, scheme: str) -> bool:
+    """Whether a browser says that the request comes from a page of ours; it must say so.
+
+    A proxy in front may speak https where we speak http, but never the other way.
+    """
+    try:
+        origin = urlsplit(headers.get("origin", ""))
+    except ValueError:
+        return False
+    ours = origin.netloc == host and origin.scheme in {scheme, "https"}
+    return ours and headers.get("sec-fetch-site", "same-origin") == "same-origin"
