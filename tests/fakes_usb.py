@@ -47,6 +47,7 @@ class FakeDevice:
     reads: list[Answer] = field(default_factory=list)
     open_error: USBError | None = None
     claim_error: USBError | None = None
+    attach_error: USBError | None = None
     configured: bool = True
     langids: bool = True
 
@@ -143,6 +144,8 @@ class FakeBus(usb.backend.IBackend):  # type: ignore[misc] # pyusb comes without
 
     def attach_kernel_driver(self, device: FakeDevice, number: int) -> None:
         """Gives it back."""
+        if device.attach_error is not None:
+            raise device.attach_error
         self.calls.append(f"attach {number}")
         _interface(device, number).kernel = True
 

@@ -642,7 +642,7 @@ def test_many_starts_and_stops() -> None:
         bus = FakeBus(FakeDevice())
         with running(UsbTransport("usb:05e0:1200", None, lambda bus=bus: bus)) as bench:  # type: ignore[misc] # bound
             assert bench.gist(1) == ["up"]
-        assert bus.calls == ["open 5", "claim 0", "release 0", "close 5"]
+        assert bus.calls == ["open 5", "claim 0", "release 0", "attach 0", "close 5"]
 
 
 def test_thread_that_dies(fake: FakeTransport) -> None:

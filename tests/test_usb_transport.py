@@ -114,9 +114,16 @@ def test_kernel_driver() -> None:
     assert keys.kernel
 
 
-def test_free_interface_is_not_given_to_the_kernel() -> None:
-    """An interface that the kernel did not have is not given to it."""
+def test_interface_of_a_killed_process() -> None:
+    """An interface that a killed process had taken from the kernel is given back by the next one."""
     bus = FakeBus(FakeDevice())
+    opened(bus).close()
+    assert bus.calls == ["open 5", "claim 0", "release 0", "attach 0", "close 5"]
+
+
+def test_interface_that_the_kernel_does_not_want() -> None:
+    """An interface for which the kernel has no driver is closed all the same."""
+    bus = FakeBus(FakeDevice(attach_error=usb_error(errno.ENOENT)))
     opened(bus).close()
     assert bus.calls == ["open 5", "claim 0", "release 0", "close 5"]
 

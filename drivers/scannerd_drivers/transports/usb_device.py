@@ -157,8 +157,9 @@ class UsbTransport(Transport):
             return
         if claimed is not None:
             _quietly(lambda: usb.util.release_interface(device, claimed))
-        if detached is not None:
-            _quietly(lambda: device.attach_kernel_driver(detached))
+        number = detached if claimed is None else claimed
+        if number is not None:  # also where the kernel had no driver on it: a process killed before us took that away
+            _quietly(lambda: device.attach_kernel_driver(number))
         _quietly(lambda: usb.util.dispose_resources(device))
 
     def _search(self, backend: object) -> Device:
