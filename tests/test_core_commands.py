@@ -412,3 +412,23 @@ def test_the_last_card_entered_waits_for_the_gap_too() -> None:
     table.enter(2_000, "B1", "KH")
     assert ["rejected extra_card"] == table.read(2_100, "QD")
     assert ["completed at 2150"] == table.wait(2_150)
+
+
+def test_release_leaves_a_card_remembered_that_was_rejected_before_the_hold() -> None:
+    """Only what was rejected while held is forgotten: a card refused in the deal goes on to bounce."""
+    table = in_phase("dealing")
+    table.read(2_000, "KH", hand="A")
+    table.command(2_100, "hold")
+    table.command(2_200, "release")
+    assert ["bounce"] == table.read(2_300, "KH", hand="B")
+
+
+def test_release_leaves_what_a_hold_before_the_last_rejected() -> None:
+    """A card that one hold rejected and the deal took since goes on to bounce after the next hold."""
+    table = in_phase("held")
+    table.read(3_000, "KH")
+    table.command(3_100, "release")
+    table.read(3_200, "KH")
+    table.command(3_250, "hold")
+    table.command(3_300, "release")
+    assert ["bounce"] == table.read(3_340, "KH")

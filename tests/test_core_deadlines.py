@@ -113,8 +113,10 @@ def test_with_no_stall_time_a_deal_never_stalls() -> None:
 
 
 def test_the_stall_time_runs_anew_from_all_that_happens_in_the_deal() -> None:
-    """An acceptance, a rejection (stale ones too), a withdrawal and a release each start the time anew."""
-    table = Table().opened().dealt(["AS"], 10_000)
+    """The opening, an acceptance, a rejection (stale ones too), a withdrawal and a release start the time anew."""
+    table = Table().opened(5_000)
+    assert 35_000_000 == table.state.deadline
+    table.dealt(["AS"], 10_000)
     assert 40_000_000 == table.state.deadline
     table.failed(20_000)
     assert 50_000_000 == table.state.deadline
@@ -185,6 +187,16 @@ def test_from_the_clearing_the_time_runs_anew() -> None:
     assert ["raised stalled at 61000"] == table.wait(70_000)
     table.command(71_000, "hold")
     assert [] == table.wait(200_000)
+
+
+def test_the_clearing_itself_starts_the_time_anew() -> None:
+    """Whatever clears `stalled`, it is raised again `stall_ms` later; the end of another alarm puts nothing off."""
+    table = stalled()
+    assert ["cleared stalled"] == table.say(e.AlarmChanged(40_000_000, "stalled", up=False))
+    assert 70_000_000 == table.state.deadline
+    table.notice(50_000, "error", "jam")
+    assert ["notice error_cleared", "cleared scanner_error"] == table.notice(60_000, "error_cleared")
+    assert 70_000_000 == table.state.deadline
 
 
 def test_a_deal_may_stall_before_it_completes() -> None:

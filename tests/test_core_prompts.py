@@ -336,3 +336,12 @@ def test_complete_and_idle_say_so() -> None:
     assert Prompt("complete") == prompt(table.state)
     table.command(3_000, "void")
     assert Prompt("wait") == prompt(table.state)
+
+
+def test_a_withdrawal_of_another_card_ends_the_reason_of_a_rejection() -> None:
+    """A slot that was taken back and failed since is asked for because of the withdrawal once another card follows."""
+    table = Table().opened().dealt(["AS", "KH"])
+    table.command(3_000, "rescan", slot="A1")
+    table.failed(4_000)
+    table.command(5_000, "rescan", slot="B1")
+    assert "rescan A1 rescan try 2" == table.prompt
