@@ -122,7 +122,7 @@ def verify(recording: Path, *, update: bool = False, registry: Registry | None =
     except ScannerdError as error:
         run.error = error.line
     except OSError as trouble:
-        run.error = f"{recording}: {trouble.strerror or trouble}"
+        run.error = f"{trouble.filename or recording}: {trouble.strerror or trouble}"
     return run.outcome
 
 
