@@ -133,7 +133,6 @@ class TestUpdate:
         assert before == expected.read_bytes()
         assert {"x.expected.jsonl", "x.scanlog"} == {file.name for file in tmp_path.iterdir()}
 
-
     def test_a_file_that_can_t_be_written(self, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
         """An expected file that can't be written ends the command with 2 and is named."""
         write(tmp_path / "x.scanlog", *CARDS)
