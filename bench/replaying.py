@@ -17,6 +17,7 @@ import time
 from pathlib import Path
 
 from scannerd.core.cards import DECK
+from scannerd.messages import dumps
 from scannerd.recorded_table import replay_of
 from scannerd.registry import Registry
 from scannerd.replay import lines
@@ -45,7 +46,7 @@ def main() -> None:
     begin = time.perf_counter()
     reader = ScanlogReader(io.BytesIO(recording), "bench", print)
     replay = replay_of(reader.header, Path("bench.scanlog"), registry, print)
-    told = sum(1 for line in lines(replay, iter(reader)) if json.dumps(line))
+    told = sum(1 for line in lines(replay, iter(reader)) if dumps(line))
     seconds = time.perf_counter() - begin
     after = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     print(f"replay: {reads / seconds:,.0f} reads/s, {told:,} events; {alone / (reads / seconds):.1f} times decode only")
