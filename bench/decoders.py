@@ -1,4 +1,4 @@
-"""How many reads a second each decoder makes, beside `line`, whose frames are the plainest; one core, a read a chunk."""
+"""How many reads a second each decoder makes beside `line`, whose frames are the plainest; one core, a read a chunk."""
 
 from __future__ import annotations
 
