@@ -20,6 +20,7 @@ import socket
 import ssl
 import threading
 from collections.abc import Callable, Sequence
+from functools import partial
 
 from paho.mqtt.client import (
     MQTT_LOG_ERR,
@@ -36,7 +37,9 @@ from paho.mqtt.properties import Properties
 from paho.mqtt.reasoncodes import ReasonCode
 from paho.mqtt.subscribeoptions import SubscribeOptions
 
+from scannerd.messages import TOLD
 from scannerd.mqtt.address import Address, Failure, explain_text, tls_context
+from scannerd.mqtt.alarms import Alarms
 from scannerd.mqtt.link import Accepted, Acked, Arrived, Happening, Lost, PacketTooLargeError, Refused, Subscribed
 from scannerd.mqtt.loop import Loop, Resend, Show, Stop
 from scannerd.mqtt.notices import (
@@ -54,6 +57,8 @@ from scannerd.mqtt.notices import (
     StatusSeen,
     ThreadDied,
 )
+from scannerd.mqtt.prover import prove
+from scannerd.mqtt.rights import Rights
 from scannerd.mqtt.source import Source
 
 __all__ = [
@@ -80,6 +85,7 @@ CONTRACT = "1.0"
 _INCOMING_LIMIT = 1024 * 1024  # bytes of a packet that the broker may send us (MQTT 5): what we hold in memory
 _JOIN_S = 1.0
 _DENIED = 0x80
+_OLD = 4
 
 
 def _properties(kind: int) -> Properties:
@@ -112,6 +118,7 @@ class PahoLink:
         self._five = settings.protocol == MQTTv5
         self._happened: list[Happening] = []
         self._words = ""
+        self._topics = [f"{settings.prefix}/command/+", f"{settings.prefix}/status"]
         self._accepted = False
         self._limit: int | None = None
         self._stamp = _Stamp(PacketTypes.PUBLISH) if self._five else None  # type: ignore[no-untyped-call] # as above
@@ -162,16 +169,21 @@ class PahoLink:
 
     def subscribe(self) -> None:
         """Subscribes to the commands and to our own status."""
-        topics = [f"{self._settings.prefix}/command/+", f"{self._settings.prefix}/status"]
         if self._five:
             options = SubscribeOptions(qos=1, retainAsPublished=True)
-            self._client.subscribe([(topic, options) for topic in topics])
+            self._client.subscribe([(topic, options) for topic in self._topics])
         else:
-            self._client.subscribe([(topic, 1) for topic in topics])
+            self._client.subscribe([(topic, 1) for topic in self._topics])
+
+    def listen(self) -> None:
+        """Subscribes to our own events."""
+        own = [f"{self._settings.prefix}/event/+", f"{self._settings.prefix}/resend"]
+        self._topics += own
+        self._client.subscribe([(topic, 1) for topic in own])
 
     def unsubscribe(self) -> None:
-        """Takes both subscriptions back."""
-        self._client.unsubscribe([f"{self._settings.prefix}/command/+", f"{self._settings.prefix}/status"])
+        """Takes all subscriptions back."""
+        self._client.unsubscribe(self._topics)
 
     def publish(
         self, topic: str, payload: bytes, *, retain: bool = False, event: bool = False, correlation: bytes | None = None
@@ -284,6 +296,17 @@ class PahoLink:
             self._words = text.partition(": ")[2] or text
 
 
+def published_topics(prefix: str) -> tuple[str, ...]:
+    """Every topic on which the daemon speaks; those of events first."""
+    rest = ("resend", "reply", "round", "prompt", "status")
+    return (*(f"{prefix}/event/{kind}" for kind in TOLD), *(f"{prefix}/{topic}" for topic in rest))
+
+
+def _rights(settings: BrokerSettings) -> Callable[[Alarms, Callable[[], None]], Rights]:
+    topics = published_topics(settings.prefix)
+    return partial(Rights, partial(prove, settings, topics), topics)
+
+
 class Publisher:
     """Publishes the journal and the retained topics, takes commands in, and says what the broker is about.
 
@@ -318,7 +341,15 @@ class Publisher:
         self._clock = clock
         source = self._source = Source(open_outbox, clock)
         self._loop = Loop(
-            settings, lambda address: PahoLink(settings, address, will), source, cursor, post, will, clock, rng
+            settings,
+            lambda address: PahoLink(settings, address, will),
+            source,
+            cursor,
+            post,
+            will,
+            clock,
+            rng,
+            _rights(settings) if settings.protocol == _OLD else None,
         )
         self._thread = threading.Thread(target=self._run, name="publisher", daemon=True)
 

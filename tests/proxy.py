@@ -10,6 +10,8 @@ from contextlib import contextmanager
 
 PUBACK = 0x40
 _BOUND_S = 10.0
+_CONNECT_5 = b"\x00\x04MQTT\x05"
+_OTHER_VERSION = bytes([0x20, 2, 0, 1])
 
 
 class Proxy:
@@ -17,6 +19,7 @@ class Proxy:
 
     Attributes:
         swallowing: drop every PUBACK that the broker sends.
+        old: refuse whoever asks for MQTT 5, as a broker does that speaks 3.1.1 only.
         swallowed: how many were dropped.
         accepted: how many connections came.
     """
@@ -26,7 +29,7 @@ class Proxy:
         self._target = target
         self._listener = socket.create_server(("127.0.0.1", 0))
         self.port: int = self._listener.getsockname()[1]
-        self.swallowing = False
+        self.swallowing = self.old = False
         self.swallowed = self.accepted = 0
         self._changed = threading.Condition()
         self._open: list[socket.socket] = []
@@ -97,6 +100,9 @@ class Proxy:
     def _pump_up(self, client: socket.socket, broker: socket.socket) -> None:
         with client, contextlib.suppress(OSError):
             while data := client.recv(65536):
+                if self.old and _CONNECT_5 in data:
+                    client.sendall(_OTHER_VERSION)
+                    break
                 broker.sendall(data)
             broker.shutdown(socket.SHUT_RDWR)
 

@@ -58,6 +58,9 @@ class FakeLink:
     def subscribe(self) -> None:
         """Does nothing."""
 
+    def listen(self) -> None:
+        """Does nothing."""
+
     def unsubscribe(self) -> None:
         """Does nothing."""
 

@@ -63,6 +63,9 @@ class NotingLink:
     def subscribe(self) -> None:
         """Does nothing."""
 
+    def listen(self) -> None:
+        """Does nothing."""
+
     def unsubscribe(self) -> None:
         """Does nothing."""
 

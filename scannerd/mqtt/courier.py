@@ -18,8 +18,10 @@ from dataclasses import dataclass
 
 from scannerd.mqtt.alarms import Alarms
 from scannerd.mqtt.board import Board
+from scannerd.mqtt.echoes import Echoes
 from scannerd.mqtt.link import Acked, Link, PacketTooLargeError
 from scannerd.mqtt.notices import Record, Reply
+from scannerd.mqtt.rights import Rights, Verdict
 from scannerd.mqtt.source import Source
 from scannerd.mqtt.window import Flight, Window
 
@@ -47,6 +49,7 @@ class _Sent:
     window: Window | None = None
     flight: Flight | None = None
     reply: Reply | None = None
+    body: bytes = b""
 
     @property
     def key(self) -> tuple[str, int | None]:
@@ -65,9 +68,19 @@ class _Resend:
 class Courier:
     """Owns all that is to be said to the broker."""
 
-    def __init__(self, prefix: str, cursor: int, source: Source, alarms: Alarms) -> None:
-        """`prefix` is the beginning of the table's topics; `cursor` what was acknowledged in earlier lives."""
+    def __init__(self, prefix: str, cursor: int, source: Source, alarms: Alarms, rights: Rights | None = None) -> None:
+        """Has nothing to say yet.
+
+        Args:
+            prefix: the beginning of the table's topics.
+            cursor: what was acknowledged in earlier lives.
+            source: the journal.
+            alarms: told of what the broker refuses.
+            rights: what the broker takes, where its acknowledgements don't tell (MQTT 3.1.1).
+        """
         self._prefix = prefix
+        self._rights = rights
+        self._echoes: Echoes[_Sent] = Echoes()
         self._source = source
         self._alarms = alarms
         self._live = Window(cursor, cursor, EVENTS_IN_FLIGHT, self._event_topic)
@@ -137,6 +150,7 @@ class Courier:
         self._replies.extendleft(reversed(unanswered))
         self._link = None
         self._sent.clear()
+        self._echoes.clear()
         self._live.restart()
         for job in self._resends:
             job.window.restart()
@@ -152,13 +166,21 @@ class Courier:
             self._refused_as_too_large(sent, now)
         elif ack.code >= _DENIED:
             self._denied(sent, ack.reason, now)
-        else:
+        elif not sent.body or self._echoes.acknowledged(sent.topic, sent.body, sent, now):
             self._taken(sent, ack.code, now)
+
+    def came(self, topic: str, payload: bytes, now: int) -> None:
+        """A message of our own came back."""
+        sent = self._echoes.came(topic, payload)
+        if sent is not None:
+            self._taken(sent, 0, now)
 
     def pump(self, now: int) -> None:
         """Sends all that may go out now."""
         while self._link is not None and len(self._sent) < self._limit and self._send_one(self._link, now):
             pass
+        for sent in self._echoes.overdue(now):
+            self._denied(sent, "the broker acknowledged it, but it never came back", now)
         self._mind_silence(now)
 
     def farewell(self, link: Link, payload: bytes, now: int) -> None:
@@ -175,7 +197,7 @@ class Courier:
 
     def due(self, now: int) -> int | None:
         """When `pump` is to be called next, should nothing happen before; always after `now`."""
-        times = [self._live.due, self.board.due]
+        times = [self._live.due, self.board.due, self._echoes.due]
         times += [job.window.due for job in self._resends]
         for sent in self._sent.values():
             times += [sent.at + SILENCE_US, sent.at + GIVE_UP_US]
@@ -196,9 +218,12 @@ class Courier:
         record = window.next(self._source.read, now)
         if record is None:
             return False
-        self._event_was_last = True
         topic = window.topic(record)
-        if window.banned(record):
+        verdict = Verdict.SEND if self._rights is None else self._rights.judge(topic, len(record.body), now)
+        if verdict is Verdict.WAIT:
+            return False
+        self._event_was_last = True
+        if verdict is Verdict.SET_ASIDE or window.banned(record):
             self._set_aside(window, record, now)
             return True
         try:
@@ -206,8 +231,17 @@ class Courier:
         except PacketTooLargeError:
             self._set_aside(window, record, now)
             return True
-        self._sent[mid] = _Sent(now, topic, window=window, flight=window.sent(record))
+        self._sent[mid] = _Sent(
+            now, topic, window=window, flight=window.sent(record), body=self._awaited(topic, record)
+        )
         return True
+
+    def _awaited(self, topic: str, record: Record) -> bytes:
+        """What must come back before the event is delivered; nothing, where the acknowledgement can be trusted."""
+        if self._rights is None or not self._rights.echoing:
+            return b""
+        self._echoes.sent(topic, record.body)
+        return record.body
 
     def _send_shown(self, link: Link, now: int) -> bool:
         if self._live.waiting and now - self._shown_at < _SHOW_GAP_US and not self._alarms.up("denied"):
@@ -278,7 +312,8 @@ class Courier:
                 self._alarms.delivered(sent.topic, code, now)
         elif sent.reply is None:
             self.board.settled(sent.topic)
-        self._alarms.allowed(sent.topic, now)
+        if self._rights is None or not self._rights.denies(sent.topic):
+            self._alarms.allowed(sent.topic, now)
 
     def _ban(self, sent: _Sent) -> None:
         """The broker ended the connection over a packet's size: it takes packets in order, so the oldest it was."""

@@ -102,8 +102,11 @@ class Link(Protocol):
     def subscribe(self) -> None:
         """Subscribes to the commands and to our own status."""
 
+    def listen(self) -> None:
+        """Subscribes to our own events as well, to see them come back."""
+
     def unsubscribe(self) -> None:
-        """Takes both subscriptions back: after the broker's answer to what follows, nothing comes unasked."""
+        """Takes all subscriptions back: after the broker's answer to what follows, nothing comes unasked."""
 
     def publish(
         self, topic: str, payload: bytes, *, retain: bool = False, event: bool = False, correlation: bytes | None = None

@@ -32,6 +32,7 @@ from scannerd.mqtt.notices import (
     StatusSeen,
 )
 from scannerd.mqtt.retry import Backoff
+from scannerd.mqtt.rights import Rights
 from scannerd.mqtt.source import Source
 from scannerd.mqtt.window import DENIED_RETRY_US
 
@@ -87,8 +88,9 @@ class Loop:
         will: bytes,
         clock: Callable[[], int],
         rng: random.Random,
+        make_rights: Callable[[Alarms, Callable[[], None]], Rights] | None = None,
     ) -> None:
-        """Opens nothing yet.
+        """Opens nothing yet; `make_rights` only where acknowledgements don't tell of refusals (MQTT 3.1.1).
 
         Raises:
             ValueError: a URL is none of a broker.
@@ -107,7 +109,9 @@ class Loop:
         self._ear.settimeout(0)
         self._mouth.settimeout(0)
         self._alarms = Alarms(post)
-        self._courier = Courier(settings.prefix, cursor, source, self._alarms)
+        self._rights = None if make_rights is None else make_rights(self._alarms, self.wake)
+        self._courier = Courier(settings.prefix, cursor, source, self._alarms, self._rights)
+        self._listening = False
         self._connection = Connection(
             addresses,
             make_link,
@@ -190,7 +194,8 @@ class Loop:
         """Milliseconds until something is due at the latest."""
         now = self._clock()
         longest = _TURN_S if self._stop is None else _STOPPING_TURN_S
-        dues = (self._courier.due(now), self._connection.due, self._subscribe_at)
+        rights = None if self._rights is None else self._rights.due
+        dues = (self._courier.due(now), self._connection.due, self._subscribe_at, rights)
         soonest = min((due - now for due in dues if due is not None), default=1_000_000) / 1_000
         return min(longest * 1_000, max(0.0, soonest))
 
@@ -240,6 +245,8 @@ class Loop:
         else:
             link.subscribe()  # before the status: whoever sees us online may send commands
         self._courier.up(link, happening.receive_maximum)
+        if self._rights is not None:
+            self._rights.begin(self._connection.address, now)
         self._post(Connected(now, str(self._connection.address), happening.session_present))
 
     def _lost(self, happening: Lost, now: int) -> None:
@@ -248,6 +255,9 @@ class Loop:
         was_up = self._connection.phase is Phase.UP
         self._connection.lost(happening, now)
         self._subscribe_at = None
+        self._listening = False
+        if self._rights is not None:
+            self._rights.end()
         if was_up:
             self._courier.down(happening.code, garbled=happening.garbled)
             self._post(Disconnected(now, happening.failure.cause))
@@ -263,6 +273,9 @@ class Loop:
     def _arrived(self, message: Arrived, now: int) -> None:
         if message.topic == self._courier.status:
             self._status_seen(message.payload, now)
+            return
+        if not message.topic.startswith(f"{self._settings.prefix}/command/"):
+            self._courier.came(message.topic, message.payload, now)
             return
         oversized = len(message.payload) > PAYLOAD_LIMIT
         self._post(
@@ -297,7 +310,15 @@ class Loop:
         if self._subscribe_at is not None and now >= self._subscribe_at and not self._courier.careful:
             self._subscribe_at = None
             link.subscribe()
+        if self._rights is not None:
+            self._mind_rights(self._rights, link, now)
         self._courier.pump(now)
+
+    def _mind_rights(self, rights: Rights, link: Link, now: int) -> None:
+        rights.turn(now)
+        if rights.echoing and not self._listening:
+            self._listening = True
+            link.listen()
 
     def _leave(self, stop: Stop, now: int) -> bool:
         """One step of the way out; True when it is done."""
