@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from scannerd.journal import JournalError, JournalReader, Record
+from scannerd.journal.anchors import Anchors
 from scannerd.mqtt.notices import OutboxError
 
 
@@ -23,7 +24,7 @@ class JournalOutbox:
         except JournalError as trouble:
             raise OutboxError(str(trouble)) from trouble
         try:
-            self._file = self._identity()
+            self._anchors = Anchors.of(self._reader.path)
         except OSError as trouble:
             self._reader.close()
             raise OutboxError(str(trouble)) from trouble
@@ -32,11 +33,10 @@ class JournalOutbox:
         """At most `limit` events behind seq `after`, in order.
 
         Raises:
-            OutboxError: the journal can't be read, or is another file than was opened: open it afresh.
+            OutboxError: the journal can't be read, or it or its log is another file than was opened: open it afresh.
         """
         try:
-            if self._identity() != self._file:
-                raise OutboxError(f"{self._reader.path} was replaced")
+            self._anchors.check()
             return self._reader.records(after, limit)
         except (JournalError, OSError) as trouble:
             raise OutboxError(str(trouble)) from trouble
@@ -44,7 +44,3 @@ class JournalOutbox:
     def close(self) -> None:
         """Closes the connection; may be called twice."""
         self._reader.close()
-
-    def _identity(self) -> tuple[int, int]:
-        found = self._reader.path.stat()
-        return found.st_dev, found.st_ino

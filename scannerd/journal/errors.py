@@ -60,4 +60,4 @@ def told(path: Path, error: sqlite3.Error | OSError) -> JournalError:
     for prefix in _TEMPORARY:
         if name.startswith(prefix):
             return JournalError(f"{path}: {_WORDS[prefix]} ({error})")
-    return damaged(path, str(error))
+    return damaged(path, "it is no SQLite file" if name == "SQLITE_NOTADB" else str(error))

@@ -29,7 +29,6 @@ if TYPE_CHECKING:
 
 FILE_MODE: Final = 0o640
 DIRECTORY_MODE: Final = 0o750
-_MAGIC: Final = b"SQLite format 3\x00"
 _WAL_KEPT: Final = 4 * 1024 * 1024
 """Bytes to which a log that a long reader let grow is cut again."""
 _ROWS: Final = 256
@@ -43,19 +42,21 @@ def located(where: Path) -> Path:
 def present(path: Path) -> bool:
     """Whether there is a journal at `path`.
 
+    The file is not opened here: closing it again would take away the locks that this process holds on it (fcntl(2)),
+    and with them what keeps another program from deleting the log under the writer.
+
     Raises:
-        JournalDamaged: it is empty or no SQLite file.
+        JournalDamaged: it is empty.
         JournalError: it can't be looked at.
     """
     try:
         if not path.is_symlink() and not path.exists():
             return False
-        with path.open("rb") as file:
-            start = file.read(len(_MAGIC))
+        size = path.stat().st_size
     except OSError as error:
         raise told(path, error) from error
-    if start != _MAGIC:
-        raise damaged(path, "it is no SQLite file" if start else "it is empty")
+    if size == 0:
+        raise damaged(path, "it is empty")
     return True
 
 
