@@ -45,6 +45,9 @@ from scannerd.watchdog import Watchdog
 JOIN_S = 1.0
 """Seconds that the readers have together to end; one that is stuck in a device is left alone."""
 
+FAREWELL_S = 1.2
+"""Seconds that a broker has at the end to acknowledge what is journalled; the whole end must be over within 2 s."""
+
 BUSY_MS = 700
 """How long the journal waits for another process to let go of its file: the dealer is to know within a second."""
 
@@ -119,7 +122,7 @@ class App:
             self._notifier.stopping()
             until = _stop(started)
             self._close_pages()
-            self.publisher.stop(self.engine.final_status())
+            self.publisher.stop(self.engine.final_status(), FAREWELL_S)
             _join(started, until)
             self._join_pages(until)
         except BaseException:

@@ -108,7 +108,7 @@ def recall(journal: Past, setup: Setup, offset: Offset, progress: Callable[[int]
     """
     try:
         return _recalled(journal, setup, offset, progress)
-    except (ValueError, KeyError, TypeError) as unreadable:
+    except (ValueError, KeyError, TypeError, AssertionError) as unreadable:
         raise JournalDamaged(f"the journal is damaged: it can't be folded: {unreadable!r}") from unreadable
 
 

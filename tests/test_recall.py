@@ -291,6 +291,23 @@ def test_event_that_can_not_be_folded_is_damage(body: bytes) -> None:
         recall(live.past, setup(), live.offset)
 
 
+def test_event_that_can_not_follow_is_damage() -> None:
+    """A card that was accepted in no round is damage too: nothing is made up around it."""
+    live = Live()
+    live.past.written += opened_round()[-1:]
+    with pytest.raises(JournalDamaged):
+        recall(live.past, setup(), live.offset)
+
+
+def opened_round() -> list[Record]:
+    """The events of a round with one card."""
+    live = Live()
+    live.take(e.BrokerChanged(live.at, up=True))
+    live.command("open")
+    live.deal("AS")
+    return live.past.written
+
+
 def test_state_row_that_can_not_be_read_is_damage() -> None:
     """A state row without its fields is damage; a field that this version does not know is passed over."""
     live = Live()
