@@ -301,5 +301,5 @@ at("sound").addEventListener("click", toggleSound);
 addEventListener("keydown", (event) => {
   if (event.key === "m" && !event.ctrlKey && event.target.tagName !== "SELECT") toggleSound();
 });
-addEventListener("resize", fit);
+new ResizeObserver(fit).observe(at("say"));
 begin();
