@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import json
 import threading
 from collections.abc import Iterator
@@ -10,6 +11,7 @@ from pathlib import Path
 
 import pytest
 from hypothesis import given
+from hypothesis import settings as examples
 from hypothesis import strategies as st
 
 from scannerd.canonical import FIRST_PREV, seal
@@ -35,7 +37,7 @@ from scannerd.client import (
     TableEvent,
     read_event,
 )
-from scannerd.client.sequencer import CHUNK, FIRST_WAIT_US, GRACE_US, LONGEST_WAIT_US, MOST_WAITING, SERVED_IN_VAIN
+from scannerd.client.sequencer import CHUNK, FIRST_WAIT_US, GRACE_US, LONGEST_WAIT_US, SERVED_IN_VAIN
 from tests.certificates import Authority
 from tests.mosquitto import (  # noqa: F401 - pytest finds the fixtures by name
     Mosquitto,
@@ -138,6 +140,7 @@ class World:
         raise AssertionError(f"never whole: {self.told}, asked {self.asked[-5:]}")
 
 
+@examples(deadline=None)
 @given(st.data())
 def test_any_losses_doublings_and_swaps_give_each_event_once_in_order(data: st.DataObject) -> None:
     """Whatever a network loses, doubles or swaps, each event is told once and in order, when resends are served."""
@@ -155,6 +158,7 @@ def test_any_losses_doublings_and_swaps_give_each_event_once_in_order(data: st.D
     assert world.sequencer.position == Position(ONE, count, json.loads(world.journal[count])["hash"])
 
 
+@examples(deadline=None)
 @given(st.integers(2, 60), st.data())
 def test_what_the_table_no_longer_keeps_is_told_exactly(count: int, data: st.DataObject) -> None:
     """Where the table deleted events, exactly those are told as missing, and every other is told."""
@@ -318,9 +322,9 @@ def test_past_journal_never_comes_back() -> None:
 
 def test_memory_is_bounded_behind_a_gap() -> None:
     """Behind a gap that nobody fills no more than a bound is kept, and what was left out is asked for later."""
-    count = MOST_WAITING + 3
+    count = 23
     journal = Journal(count=count)
-    world = World(journal, Sequencer("tp-01", Position(ONE, 0)))
+    world = World(journal, Sequencer("tp-01", Position(ONE, 0), most_waiting=20))
     for seq in range(2, count + 1):
         world.deliver(journal[seq])
     assert [] == world.told
@@ -639,6 +643,14 @@ def test_forged_event_ends_the_stream(broker: Mosquitto) -> None:
         forger.publish(f"{PREFIX}/event/scanner_up", journal[2])
         with pytest.raises(ChainBroken, match="event 2 of journal journal-1"):
             list(client.events(10.0))
+
+
+def test_leaving_at_once_leaves_no_connection(broker: Mosquitto) -> None:
+    """Who leaves while the connection is still being made leaves none behind."""
+    for number in range(10):
+        with Commander(settings(broker.url, client_id=f"passer-by-{number}")):
+            list(range(number * 4_000))  # now a little earlier, now a little later
+    gc.collect()  # an open connection that nobody has any more is a ResourceWarning, and so a failure
 
 
 def test_tls_is_verified(start_broker: StartBroker, tmp_path: Path) -> None:

@@ -6,6 +6,7 @@ sender gave up. Of several brokers each failure turns to the next.
 
 from __future__ import annotations
 
+import contextlib
 import logging
 import sys
 import threading
@@ -81,9 +82,15 @@ class Link:
     def close(self) -> None:
         """Disconnects; waits no longer than 2 s for the network thread."""
         self._client.disconnect()
-        stop = threading.Thread(target=self._client.loop_stop, name="mqtt-stop", daemon=True)
+        stop = threading.Thread(target=self._end, name="mqtt-stop", daemon=True)
         stop.start()
         stop.join(_STOP_S)
+
+    def _end(self) -> None:
+        """Ends the network thread, and closes what paho leaves open: a pair of sockets, and a connection just made."""
+        with contextlib.suppress(AttributeError):  # paho looks twice at a thread that may end in between
+            self._client.loop_stop()
+        self._client.reinitialise()
 
     def wait(self, bound_s: float) -> None:
         """Returns once a broker has accepted us and our subscriptions.

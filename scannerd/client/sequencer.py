@@ -44,18 +44,27 @@ class Sequencer:
         strays: messages that were no event of this table, or whose hash was not their own.
     """
 
-    def __init__(self, table: str, position: Position | None = None, *, check_chain: bool = False) -> None:
+    def __init__(
+        self,
+        table: str,
+        position: Position | None = None,
+        *,
+        check_chain: bool = False,
+        most_waiting: int = MOST_WAITING,
+    ) -> None:
         """Begins behind `position`; None: with the first live event, whatever its number.
 
         Args:
             table: the table's id; other tables' events are strays.
             position: what was done before.
             check_chain: compute each event's hash, and compare `prev` with the hash before.
+            most_waiting: how many events are kept behind a gap.
         """
         self.position = position
         self.strays = 0
         self._table = table
         self._check = check_chain
+        self._most = most_waiting
         self._waiting: dict[int, TableEvent] = {}
         self._order: list[int] = []
         self._head = self._refused = self._tries = self._in_vain = 0
@@ -143,7 +152,7 @@ class Sequencer:
             return
         if asked_for:
             self._due = max(self._due, now + FIRST_WAIT_US)
-        elif len(self._waiting) >= MOST_WAITING:
+        elif len(self._waiting) >= self._most:
             return
         if not self._order and self._asked is None:
             self._due = now if event.seq > self.position.seq + 1 else now + GRACE_US
