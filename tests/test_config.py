@@ -102,7 +102,7 @@ def test_unknown_key_is_refused_with_the_nearest(tmp_path: Path, text: str, expe
     [
         (SHOE, "tp-01.toml:1: table.id: required"),
         (TABLE.replace("tp-01", "TP 01") + SHOE, "tp-01.toml:2: table.id: expected 1 to 64 of a-z 0-9 - _"),
-        (TABLE + "game = 'teen-pati'\n" + SHOE, "tp-01.toml:3: table.game: expected a game: teen-patti-20-20"),
+        (TABLE + "game = 'teen-pati'\n" + SHOE, "tp-01.toml:3: table.game: expected a game: bet-on-poker"),
         (TABLE + "language = 'fr'\n" + SHOE, "tp-01.toml:3: table.language: expected 'en', 'pt', 'es', 'uk' or 'ms'"),
         (TABLE, "tp-01.toml:1: scanner: required: at least one [[scanner]]"),
         (TABLE + SHOE.replace("[[scanner]]", "[scanner]"), "tp-01.toml:3: scanner: required: at least one [[scanner]]"),
