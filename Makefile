@@ -10,7 +10,7 @@ INSTALL := $(BIN)/pip install --quiet --disable-pip-version-check
 # The project itself is installed in place, built by the locked build tool rather than by one fetched for the occasion.
 INSTALL_SELF := $(INSTALL) --no-deps --no-build-isolation --editable .
 
-.PHONY: demo test lint types unit bench lock clean
+.PHONY: demo test lint types unit bench test-vm lock clean
 
 demo: .venv/.demo ## play a packaged recording to a broker and show the rounds; ROUNDS=3 ends it
 	$(BIN)/scannerd demo $(if $(ROUNDS),--rounds $(ROUNDS))
@@ -29,6 +29,9 @@ unit: .venv/.test
 
 bench: .venv/.test ## figures beside a bare loop; see bench/
 	$(BIN)/python -m bench
+
+test-vm: .venv/.test ## plug real scanners into a virtual machine; needs root and apt, see tests/vm/
+	$(BIN)/python -m tests.vm
 
 .venv/bin/python:
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "python 3.11 or later is needed")'
