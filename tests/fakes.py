@@ -99,6 +99,7 @@ class FakeSpeaker:
 
     def wake(self, head: int, fresh: Sequence[Record] = ()) -> None:
         """Notes it."""
+        del fresh
         self.said.append(("wake", head))
 
     def show(self, topic: str, payload: bytes) -> None:
