@@ -49,14 +49,15 @@ def opening(state: State, at: int, wanted: str | None, by: str | None) -> d.Roun
 
 def accepted(state: State, slot: Slot, dealt: Dealt, by: str | None) -> Decisions:
     """A card fills the due slot: its scanner's error is over, and the round too where no gap is waited for."""
-    attempt = current_round(state).tries.get(slot.name, 0) + 1
+    current = current_round(state)
+    attempt = current.tries.get(slot.name, 0) + 1
     via: Literal["scan", "manual"] = "manual" if dealt.scanner is None else "scan"
     told = d.CardAccepted(dealt.at, slot.name, slot.hand, slot.index, dealt.card, dealt.scanner, attempt, via, by)
     over = () if dealt.scanner is None else error_over(state, dealt.scanner, dealt.at, over=True)
-    if state.setup.rules.min_gap_ms:
+    empty = len(state.setup.plan.slots) - len(current.cards)
+    if state.setup.rules.min_gap_ms or empty > 1:
         return (told, *over)
-    after = evolve(state, told)
-    return (told, *over) if after.completion_at is None else (told, *over, completion(after, dealt.at))
+    return (told, *over, completion(evolve(state, told), dealt.at))
 
 
 def completion(state: State, at: int) -> d.RoundCompleted:
