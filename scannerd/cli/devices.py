@@ -63,7 +63,7 @@ def _socket(found: Found) -> str | None:
 
 
 def _described(found: Found, drivers: Sequence[str]) -> dict[str, object]:
-    about = {key: value for key, value in asdict(found).items() if key not in ("full_keyboard", "twins")}
+    about = {key: value for key, value in asdict(found).items() if key != "full_keyboard"}
     return about | {
         "drivers": list(drivers),
         "url": advice.url(found),

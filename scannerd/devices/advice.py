@@ -46,9 +46,10 @@ def drivers_for(kind: Kind, registry: Registry) -> tuple[str, ...]:
 
 
 def url(found: Found) -> str:
-    """The most lasting address of a device that needs no rule of its own."""
-    if found.kind == "hid-pos":
-        return _usb_url(found)
+    """The most lasting address of a device that needs no rule of its own.
+
+    HID scanners need one in any case, since neither their hidraw nor their USB node is open to anyone but root.
+    """
     by_id = [link for link in found.links if "/by-id/" in link]
     by_path = [link for link in found.links if "/by-path/" in link]
     # Devices without a serial number of their own share one link by id, which leads to the last one plugged in.
@@ -112,13 +113,6 @@ def _interface(kind: Kind, usb: UsbPart) -> str:
 def _pattern(value: str) -> str:
     """A value as udev's pattern for it: what has a meaning in patterns, or ends the quotes, becomes any character."""
     return _NOT_PLAIN.sub(lambda match: "?" * len(match[0].encode()), value)
-
-
-def _usb_url(found: Found) -> str:
-    if found.usb is None or (found.twins and not found.own_serial):
-        return found.node
-    serial = f":{found.usb.serial}" if found.own_serial else ""
-    return f"usb:{found.usb.vendor}:{found.usb.product}{serial}"
 
 
 def _options(name: str, registry: Registry) -> frozenset[str]:

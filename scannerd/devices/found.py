@@ -35,7 +35,6 @@ class Found:
         links: the links that udev made for it, those by id first.
         looks_right: nothing speaks against its being a scanner; a device that types may be a keyboard.
         full_keyboard: it has all keys of a keyboard.
-        twins: how many other devices at hand are of the same make.
         own_serial: it has a serial number that no other device at hand of the same make has.
     """
 
@@ -46,7 +45,6 @@ class Found:
     links: tuple[str, ...] = ()
     looks_right: bool = True
     full_keyboard: bool = False
-    twins: int = 0
     own_serial: bool = False
 
 
@@ -116,13 +114,12 @@ def _name(path: str) -> str:
 
 
 def _compared(found: list[Found]) -> Iterator[Found]:
-    """Counts the twins of each device: one device may have several nodes, so sockets are counted."""
+    """Says whose serial number is its own: one device may have several nodes, so sockets are counted."""
     sockets = {one.usb.port: one.usb for one in found if one.usb is not None}
-    makes = Counter(usb.kind for usb in sockets.values())
     serials = Counter((usb.kind, usb.serial) for usb in sockets.values())
     for one in found:
         if one.usb is None:
             yield one
         else:
             alone = one.usb.serial is not None and serials[one.usb.kind, one.usb.serial] == 1
-            yield replace(one, twins=makes[one.usb.kind] - 1, own_serial=alone)
+            yield replace(one, own_serial=alone)
