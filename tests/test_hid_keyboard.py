@@ -430,6 +430,7 @@ def test_driver() -> None:
     assert isinstance(driver.transport("/dev/input/event3"), EvdevTransport)
     raw_driver = HidKeyboardDriver(HidKeyboardOptions(source="hidraw"))
     assert isinstance(raw_driver.transport("/dev/hidraw0"), HidrawTransport)
-    with pytest.raises(ValueError, match="path of an evdev node"):
+    assert isinstance(driver.transport("usb:05e0:1200"), EvdevTransport)
+    with pytest.raises(ValueError, match="reads an evdev node"):
         driver.transport("tcp://127.0.0.1:4001")
     assert driver.reports

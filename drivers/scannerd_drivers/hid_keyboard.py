@@ -193,13 +193,13 @@ class HidKeyboardDriver(Driver[HidKeyboardOptions]):
         return HidKeyboardDecoder(self.options)
 
     def transport(self, url: str) -> Transport:
-        """The input node or the hidraw node that `source` says.
+        """The input node or the hidraw node that `source` says, by its path or by the device's USB ids.
 
         Raises:
-            ValueError: `url` is no path.
+            ValueError: `url` is neither.
         """
         from scannerd_drivers.transports import open_url  # noqa: PLC0415 - evdev is loaded when it is needed
 
-        if not url.startswith("/"):
-            raise ValueError(f"hid-keyboard reads the path of an {self.options.source} node, not {url!r}")
+        if not url.startswith(("/", "usb:")):
+            raise ValueError(f"hid-keyboard reads an {self.options.source} node: its path or usb:VID:PID, not {url!r}")
         return open_url(url, node=self.options.source)
