@@ -67,6 +67,8 @@ class Link:
         self._heard, self._is_up = heard, up
         self._changed = threading.Condition()
         self._standing = False
+        self._shown: dict[str, bytes] = {}
+        self._showing = threading.Lock()
         self._cause = "no answer"
         self._refused: str | None = None
         self.remark = ""
@@ -81,6 +83,7 @@ class Link:
 
     def close(self) -> None:
         """Disconnects; waits no longer than 2 s for the network thread."""
+        self._standing = False
         self._client.disconnect()
         stop = threading.Thread(target=self._end, name="mqtt-stop", daemon=True)
         stop.start()
@@ -104,6 +107,11 @@ class Link:
             if not self._standing:
                 raise BrokerAway(f"no broker at {', '.join(self._broker.urls)}: {self._cause}")
 
+    @property
+    def standing(self) -> bool:
+        """Whether a broker has accepted us and our subscriptions, and is there still."""
+        return self._standing
+
     def check(self) -> None:
         """Nothing, unless the broker refuses a subscription: then nothing would ever come.
 
@@ -124,6 +132,13 @@ class Link:
             properties.CorrelationData = correlation
         self._client.publish(topic, payload, qos=1, properties=properties)
         return True
+
+    def show(self, topic: str, payload: bytes) -> None:
+        """Puts a retained message on a topic, with QoS 1: now if there is a connection, and anew on each that comes."""
+        with self._showing:
+            self._shown[topic] = payload
+            if self._standing:
+                self._client.publish(topic, payload, qos=1, retain=True)
 
     def _make_client(self) -> Client:
         five = self._broker.protocol == MQTTv5
@@ -174,7 +189,14 @@ class Link:
             self._standing = not refused
             self._refused = f"the broker refuses us the topic {refused[0]}" if refused else None
             self._changed.notify_all()
+        self._show_again()
         self._is_up()
+
+    def _show_again(self) -> None:
+        """A broker that was restarted may have lost what it kept for us."""
+        with self._showing:
+            for topic, payload in self._shown.items():
+                self._client.publish(topic, payload, qos=1, retain=True)
 
     def _on_publish(
         self, client: Client, userdata: object, mid: int, reason: ReasonCode, properties: Properties | None

@@ -82,6 +82,18 @@ class Commander:
         """Disconnects."""
         self._link.close()
 
+    @property
+    def connected(self) -> bool:
+        """Whether a broker has accepted us, and is there still."""
+        return self._link.standing
+
+    def show(self, topic: str, payload: bytes) -> None:
+        """Puts a retained message on a topic of our own below the table's prefix, such as `result`; from any thread.
+
+        It goes out now if there is a connection, and anew on each that comes. The broker must let us publish there.
+        """
+        self._link.show(f"{self._prefix}/{topic}", payload)
+
     def command(self, name: str, /, **fields: object) -> Answer:
         """`ask` with the fields as keywords and 5 s to wait: `command("rescan", slot="A2", by="ana")`."""
         return self.ask(name, fields)
@@ -171,6 +183,8 @@ class Client(Commander):
         self._pending: deque[Item] = deque()
         self._given: Item | None = None
         self._journal: str | None = None
+        self._state: str | None = None
+        self._head: Position | None = None
         self._asked = ""
         super().__init__(broker, session_s=session_s)
 
@@ -178,6 +192,19 @@ class Client(Commander):
     def gap(self) -> Gap | None:
         """What is missing now and is being asked for: until it comes, nothing behind it is told."""
         return self._sequencer.gap
+
+    @property
+    def state(self) -> str | None:
+        """What the table's status last said: `online`, `degraded` or `offline`; None before it said anything."""
+        return self._state
+
+    @property
+    def head(self) -> Position | None:
+        """How far the table has come, as its retained topics last said; None before both said it.
+
+        The two may be of different ages: it is sound only after a `snapshot` was answered.
+        """
+        return self._head
 
     @property
     def strays(self) -> int:
@@ -251,9 +278,11 @@ class Client(Commander):
         try:
             told = json.loads(payload)
             if topic == "status":
+                self._state = str(told.get("state"))
                 self._journal = str(told["journal"])
             elif self._journal is not None:
-                return self._sequencer.head(self._journal, int(told["seq"]), now)
+                self._head = Position(self._journal, int(told["seq"]))
+                return self._sequencer.head(self._journal, self._head.seq, now)
         except (ValueError, TypeError, KeyError):
             _LOG.warning("%s can't be read: %r", topic, payload[:200])
         return []
