@@ -13,6 +13,7 @@ from typing import Literal, TypeAlias
 
 from teen_patti.bets import Bet, BetRequest
 from teen_patti.ledger import Payment, Refusal
+from teen_patti.state import Round
 from teen_patti.table_events import TableEvent, Unreadable
 
 # --- inputs ---------------------------------------------------------------------------------------------------
@@ -156,6 +157,13 @@ class RoundChanged:
 
 
 @dataclass(frozen=True, slots=True)
+class RoundEnded:
+    """Nothing more becomes of the round: it is settled, cancelled or voided; told once, with the round as it ended."""
+
+    round: Round
+
+
+@dataclass(frozen=True, slots=True)
 class Alarm:
     """Somebody must look: the code, and a sentence for people."""
 
@@ -163,4 +171,4 @@ class Alarm:
     detail: str
 
 
-Effect: TypeAlias = BetTaken | BetRefused | InputRefused | TellTable | Paid | RoundChanged | Alarm
+Effect: TypeAlias = BetTaken | BetRefused | InputRefused | TellTable | Paid | RoundChanged | RoundEnded | Alarm

@@ -12,7 +12,7 @@ from decimal import Decimal
 from typing import TypeAlias
 
 from teen_patti.ledger import Ledger, Payment, by_bettor, give_back, returned, settle
-from teen_patti.messages import Alarm, AlarmCode, Effect, Paid, RoundChanged
+from teen_patti.messages import Alarm, AlarmCode, Effect, Paid, RoundChanged, RoundEnded
 from teen_patti.money import ZERO
 from teen_patti.state import REMEMBERED, Phase, Round, State
 
@@ -80,7 +80,8 @@ def _end(state: State, current: Round, ledger: Ledger, phase: Phase, at: datetim
     ended = replace(current, phase=phase, since=at, ledger=ledger)
     paid = () if current.ledger.payments is not None else ledger.payments or ()
     state = replace(state, ended=_remembering(state.ended, {ended.id, known_as(ended)}, phase))
-    return then(_post(state, current.id, paid), lambda posted: put(posted, ended))
+    posted = then(_post(state, current.id, paid), lambda after: put(after, ended))
+    return then(posted, lambda after: (after, (RoundEnded(ended),)))
 
 
 def known_as(current: Round) -> str:

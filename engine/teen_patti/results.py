@@ -12,6 +12,7 @@ from teen_patti.ledger import Verdict
 from teen_patti.outcome import Outcome, pays
 from teen_patti.paytables import RETURNED, BetKind
 from teen_patti.state import GAME, Phase, Round, State
+from teen_patti.terms import Texts
 
 Json: TypeAlias = "str | int | list[Json] | dict[str, Json] | None"
 
@@ -25,11 +26,14 @@ def result(state: State) -> dict[str, Json] | None:
     `voided` all bets are returned, and `winner`, `hands`, `six_cards` and `pays` are null.
     """
     current = state.round
-    if current is None or current.phase not in TOLD:
-        return None
+    return None if current is None or current.phase not in TOLD else result_of(state.table, current)
+
+
+def result_of(table: str, current: Round) -> dict[str, Json]:
+    """The message for a round that has its result, or has ended without."""
     return {
         "game": GAME,
-        "table": state.table,
+        "table": table,
         "round": current.table_round or current.id,
         "state": current.phase.value,
         "at": current.since.isoformat().replace("+00:00", "Z"),
@@ -74,3 +78,23 @@ def _pays(kind: BetKind, outcome: Outcome) -> Json:
 def _money(current: Round) -> dict[str, Json]:
     """All stakes of the round and all that went back."""
     return {"bets": len(current.ledger.bets), "staked": str(current.ledger.staked), "paid": str(current.ledger.paid)}
+
+
+def names(current: Round, words: Texts) -> dict[str, Json]:
+    """What the codes in the message for a round are called in one language."""
+    return {
+        "language": words.language,
+        "bets": {kind.value: words.bet(kind) for kind in BetKind},
+        **_came_out_as(current.outcome, words),
+    }
+
+
+def _came_out_as(outcome: Outcome | None, words: Texts) -> dict[str, Json]:
+    if outcome is None:
+        return {"hands": None, "winner": None, "six_cards": None}
+    bonus = outcome.bonus.rank
+    return {
+        "hands": {"A": words.hand(outcome.hand_a.rank), "B": words.hand(outcome.hand_b.rank)},
+        "winner": words.winner(outcome.winner),
+        "six_cards": None if bonus is SixCardRank.NOTHING else words.terms[bonus.code],
+    }
