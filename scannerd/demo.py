@@ -1,23 +1,27 @@
-"""A table without hardware: a broker, the daemon on a recorded shoe, and somebody who follows it over MQTT.
+"""A table without hardware: a broker, the daemon on a recorded shoe, a game engine, and somebody who follows it all.
 
-Each is the real thing in a process of its own; only the bytes were recorded. What is printed is what a subscriber
-hears, not what the daemon says of itself.
+Each is the real thing in a process of its own; only the bytes were recorded, and the bettors are simulated. What is
+printed is what a subscriber hears over MQTT, not what daemon and engine say of themselves.
 """
 
 from __future__ import annotations
 
+import json
+import queue
 import subprocess
 import sys
 import tempfile
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from importlib.resources import files
 from importlib.util import find_spec
 from pathlib import Path
 
 from scannerd.client import BEGINNING, BrokerSettings, Client, TableEvent
+from scannerd.client.link import Link
 from scannerd.core.state import Rules
+from scannerd.demo_lines import paid, told
 from scannerd.embedded_broker import EmbeddedBroker, free_port
 from scannerd.errors import ScannerdError
 
@@ -26,7 +30,9 @@ SILENCE_S = 30
 """Seconds without an event after which the demo is given up: the recording never pauses for so long."""
 
 STOP_S = 5.0
-SUITS = {"S": "♠", "H": "♥", "D": "♦", "C": "♣"}
+ENGINE = "teen_patti"
+"""The package of the reference game engine, an extra: without it the demo shows the cards alone."""
+
 
 CONFIG = """\
 [table]
@@ -55,7 +61,7 @@ listen = "{page}"
 
 
 class DemoFailed(ScannerdError):  # noqa: N818 - what happened
-    """The daemon ended, or nothing more came from it. What it said is in the message."""
+    """The daemon or the engine ended, or nothing more came from it. What it said is in the message."""
 
 
 def run(rounds: int | None, speed: float, say: Callable[[str], None]) -> None:
@@ -72,20 +78,22 @@ def run(rounds: int | None, speed: float, say: Callable[[str], None]) -> None:
     """
     with tempfile.TemporaryDirectory(prefix="scannerd-demo-") as folder, EmbeddedBroker() as broker:
         page = f"127.0.0.1:{free_port()}" if find_spec("starlette") and find_spec("uvicorn") else ""
-        with _daemon(Path(folder), broker.url, page, speed) as daemon:
+        place = Path(folder)
+        with _engine(place, broker.url, speed) as engine, _daemon(place, broker.url, page, speed) as daemon:
             say(f"broker: {broker.kind} at {broker.url}")
             say(f"watch:  {broker.subscribe_line('scannerd/v1/' + TABLE)}")
             if page:
                 say(f"page:   http://{page}/")
             settings = BrokerSettings((broker.url,), root="scannerd", table=TABLE, client_id="scannerd-demo")
             with Client(settings, start=BEGINNING, session_s=0) as table:
-                _follow(table, rounds, say, daemon)
+                _follow(table, rounds, say, daemon, engine)
 
 
 @dataclass(frozen=True, slots=True)
-class _Daemon:
-    """The daemon's process, and where it says what goes wrong."""
+class _Process:
+    """A process of the demo, and where it says what goes wrong."""
 
+    name: str
     process: subprocess.Popen[bytes]
     log: Path
 
@@ -93,11 +101,43 @@ class _Daemon:
         said = self.log.read_text(encoding="utf-8", errors="replace").splitlines()[-3:]
         return DemoFailed(f"{what}; it said: {' '.join(said) or 'nothing'}")
 
+    def check(self) -> None:
+        """Nothing, as long as it lives.
+
+        Raises:
+            DemoFailed: it has ended.
+        """
+        if self.process.poll() is not None:
+            raise self.failure(f"the {self.name} ended with {self.process.returncode}")
+
+
+@dataclass(frozen=True, slots=True)
+class _Engine:
+    """The game engine's process, and the results that it publishes."""
+
+    process: _Process
+    results: queue.SimpleQueue[bytes] = field(default_factory=queue.SimpleQueue)
+
+    def result(self, name: str | None) -> Mapping[str, object]:
+        """The result of a round, once it is settled, or void.
+
+        Raises:
+            DemoFailed: none comes.
+        """
+        for _ in range(SILENCE_S):
+            with suppress(queue.Empty):
+                while True:
+                    result: dict[str, object] = json.loads(self.results.get(timeout=1.0))
+                    if result["round"] == name and result["state"] != "result":
+                        return result
+            self.process.check()
+        raise self.process.failure(f"no result of round {name} came from the engine for {SILENCE_S} s")
+
 
 @contextmanager
-def _daemon(folder: Path, broker: str, page: str, speed: float) -> Iterator[_Daemon]:
+def _daemon(folder: Path, broker: str, page: str, speed: float) -> Iterator[_Process]:
     recording = files("scannerd") / "recordings" / "demo.scanlog"
-    config, log = folder / "demo.toml", folder / "daemon.log"
+    config = folder / "demo.toml"
     usual = Rules()
     text = CONFIG.format(
         folder=folder,
@@ -110,15 +150,41 @@ def _daemon(folder: Path, broker: str, page: str, speed: float) -> Iterator[_Dae
         round_gap_ms=round(usual.round_gap_ms / speed),
     )
     config.write_text(text, encoding="utf-8")
+    with _running("daemon", folder, ["scannerd", "run", "-c", str(config)]) as process:
+        yield process
+
+
+@contextmanager
+def _engine(folder: Path, broker: str, speed: float) -> Iterator[_Engine | None]:
+    """The reference game engine with a few bettors, where it is installed; the table deals and it follows."""
+    if find_spec(ENGINE) is None:
+        yield None
+        return
+    arguments = [ENGINE, "run", "--table", TABLE, "--url", broker, "--state", str(folder / "engine.json")]
+    arguments += ["--follow", "--from-start", "--settle-s", str(1 / speed), "--bettors", "4"]
+    listener = BrokerSettings((broker,), root="scannerd", table=TABLE, client_id="scannerd-demo-results")
+    with _running("engine", folder, arguments) as process:
+        engine = _Engine(process)
+        link = Link(listener, [f"{listener.prefix}/result"], lambda arrived: engine.results.put(arrived.payload))
+        link.open()
+        try:
+            yield engine
+        finally:
+            link.close()
+
+
+@contextmanager
+def _running(name: str, folder: Path, module: list[str]) -> Iterator[_Process]:
+    log = folder / f"{name}.log"
     with log.open("wb") as said:
         process = subprocess.Popen(  # noqa: S603 - our own command line
-            [sys.executable, "-m", "scannerd", "run", "-c", str(config)],
+            [sys.executable, "-m", *module],
             stderr=said,
             stdout=said,
-            start_new_session=True,  # Ctrl-C is for the demo, which ends the daemon in order
+            start_new_session=True,  # Ctrl-C is for the demo, which ends the others in order
         )
         try:
-            yield _Daemon(process, log)
+            yield _Process(name, process, log)
         finally:
             process.terminate()
             with suppress(subprocess.TimeoutExpired):
@@ -127,17 +193,23 @@ def _daemon(folder: Path, broker: str, page: str, speed: float) -> Iterator[_Dae
             process.wait()
 
 
-def _follow(table: Client, rounds: int | None, say: Callable[[str], None], daemon: _Daemon) -> None:
+def _follow(
+    table: Client, rounds: int | None, say: Callable[[str], None], daemon: _Process, engine: _Engine | None
+) -> None:
     done = 0
     for event in _events(table, daemon):
         for line in told(event):
             say(line)
-        done += event.type == "round_completed"
+        if event.type != "round_completed":
+            continue
+        for line in paid(engine.result(event.round)) if engine else ():
+            say(line)
+        done += 1
         if done == rounds:
             return
 
 
-def _events(table: Client, daemon: _Daemon) -> Iterator[TableEvent]:
+def _events(table: Client, daemon: _Process) -> Iterator[TableEvent]:
     """What comes from the table, for as long as the daemon lives and something comes."""
     silent_s = 0
     while silent_s < SILENCE_S:
@@ -146,45 +218,5 @@ def _events(table: Client, daemon: _Daemon) -> Iterator[TableEvent]:
             if isinstance(item, TableEvent):
                 yield item
         silent_s += 1
-        if daemon.process.poll() is not None:
-            raise daemon.failure(f"the daemon ended with {daemon.process.returncode}")
+        daemon.check()
     raise daemon.failure(f"nothing came from the daemon for {SILENCE_S} s")
-
-
-def told(event: TableEvent) -> Iterator[str]:
-    """What a person reads of an event; of some, nothing."""
-    data = event.data
-    match event.type:
-        case "round_opened":
-            yield f"\nround {event.round}"
-        case "card_accepted":
-            tries = "" if data["attempt"] == 1 else f"   at try {data['attempt']}"
-            yield f"  {data['slot']}  {face(data['card'])}{tries}"
-        case "scan_rejected":
-            yield f"  {data['slot'] or '--'}  scan again: {data['reason']}{_seen(data)}"
-        case "card_withdrawn":
-            yield f"  {data['slot']}  {face(data['card'])} withdrawn: {data['reason']}"
-        case "round_completed":
-            yield f"  {_hands(data)}"
-        case "scanner_down" | "scanner_up" | "alarm_raised" | "alarm_cleared":
-            yield f"  {event.type.replace('_', ' ')}: {data.get('scanner') or data.get('alarm')}"
-        case _:
-            return
-
-
-def face(card: object) -> str:
-    """A card as people write it: 10♦, not TD."""
-    rank, suit = str(card)[:1], str(card)[1:]
-    return f"{'10' if rank == 'T' else rank}{SUITS.get(suit, suit)}"
-
-
-def _seen(data: Mapping[str, object]) -> str:
-    where = f", {data['conflict_slot']} has it" if data.get("conflict_slot") else ""
-    return f" ({face(data['card'])}{where})" if data.get("card") else ""
-
-
-def _hands(data: Mapping[str, object]) -> str:
-    cards = data["cards"]
-    if not isinstance(cards, Mapping):
-        return ""
-    return "   ".join(f"Player {hand}: {' '.join(face(card) for card in dealt)}" for hand, dealt in cards.items())

@@ -15,9 +15,10 @@ from scannerd.errors import UsageError
 def demo(rounds: int | None, speed: float) -> None:
     """Deal rounds of Teen Patti 20-20 from a packaged recording of a shoe.
 
-    It starts a broker on this machine alone, on a free port, and the daemon of a table, and prints what a subscriber
-    hears of it: every card, what had to be scanned again and why, both hands at the end. The first lines say how to
-    watch the topics yourself, and where the dealer's page is.
+    It starts a broker on this machine alone, on a free port, the daemon of a table and the reference game engine with a
+    few simulated bettors, and prints what a subscriber hears of them: every card, what had to be scanned again and why,
+    both hands, who won and what was paid. The first lines say how to watch the topics yourself, and where the dealer's
+    page is.
     """
     from scannerd import demo as table  # noqa: PLC0415 - brings paho, which `--help` does not need
 
