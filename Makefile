@@ -2,10 +2,14 @@
 # What is installed, once, goes into .venv; a stamp there says which lock file it came from.
 
 PYTHON ?= python3
+comma := ,
 ROUNDS ?=
 PYTEST_ARGS ?=
 BIN := .venv/bin
 PROJECT := pyproject.toml
+# What decides what a card is must be tested to the last branch: the core and the decoders.
+WHOLLY := scannerd/core/*,$(subst $() $(),$(comma),$(patsubst %,drivers/scannerd_drivers/%.py,line line_checks bee_tek \
+	angel_eye angel_eye_reports rfid_serial ssi hid_pos hid_keyboard key_sources keymaps))
 INSTALL := $(BIN)/pip install --quiet --disable-pip-version-check
 # The project itself is installed in place, built by the locked build tool rather than by one fetched for the occasion.
 INSTALL_SELF := $(INSTALL) --no-deps --no-build-isolation --editable .
@@ -26,6 +30,8 @@ types: .venv/.test
 
 unit: .venv/.test
 	$(BIN)/pytest --cov --cov-report=term $(PYTEST_ARGS)
+	@$(BIN)/coverage report --include='$(WHOLLY)' --skip-covered --fail-under=100 >/dev/null || \
+		{ $(BIN)/coverage report --include='$(WHOLLY)' --skip-covered --show-missing; exit 1; }
 
 bench: .venv/.test ## figures beside a bare loop; see bench/
 	$(BIN)/python -m bench
