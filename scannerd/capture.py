@@ -29,7 +29,7 @@ class Capture:
         """Begins the recording.
 
         Raises:
-            OSError: the file can't be made.
+            UsageError: the one file that was asked for can't be made.
         """
         self._recorder.start()
 

@@ -17,6 +17,7 @@ from types import MappingProxyType
 from typing import BinaryIO, Final, TypeAlias
 
 from scannerd import logs
+from scannerd.errors import UsageError
 from scannerd.scanlog import Broker, Entry, Header, Link, ScanlogWriter
 
 WAITING: Final = 10_000
@@ -120,12 +121,17 @@ class Recorder:
         self.dropped = 0
 
     def start(self) -> None:
-        """Opens the first file and starts the thread.
+        """Opens the first file and starts the thread; in a folder that can't be written the table goes on without.
 
         Raises:
-            OSError: the file can't be made.
+            UsageError: the one file that was asked for can't be made.
         """
-        self._open()
+        try:
+            self._open()
+        except OSError as trouble:
+            if isinstance(self._target, OneFile):
+                raise UsageError(f"{self._target.path}: {trouble.strerror}") from trouble
+            self._tell(trouble)
         self._thread.start()
 
     def write(self, entry: Entry) -> None:
@@ -141,7 +147,9 @@ class Recorder:
             self._offer(_Pause())
 
     def stop(self, timeout: float = 1.0) -> None:
-        """Writes what waits, and closes the file; at most `timeout` seconds."""
+        """Writes what waits, and closes the file; at most `timeout` seconds; nothing where it never started."""
+        if self._thread.ident is None:
+            return
         self._offer(_Stop())
         self._thread.join(timeout)
         if self.dropped:
@@ -173,10 +181,14 @@ class Recorder:
                 self._standing[entry.scanner if isinstance(entry, Link) else ""] = entry
         except OSError as trouble:
             self.dropped += 1
-            if not self._failed:
-                self._failed = True
-                self._log.error("the recording can't be written", error=str(trouble))
-            self._close()
+            self._tell(trouble)
+
+    def _tell(self, trouble: OSError) -> None:
+        """Once, until something was written again."""
+        if not self._failed:
+            self._failed = True
+            self._log.error("the recording can't be written", error=str(trouble))
+        self._close()
 
     def _open(self) -> ScanlogWriter:
         now = datetime.now(UTC)

@@ -5,6 +5,10 @@ from __future__ import annotations
 from datetime import UTC, datetime
 from pathlib import Path
 
+import pytest
+from structlog.testing import capture_logs
+
+from scannerd.errors import UsageError
 from scannerd.recorder import Folder, OneFile, Recorder
 from scannerd.scanlog import Chunk, End, Entry, Header, Link, reading
 
@@ -98,3 +102,26 @@ def test_a_round_that_never_ends_fills_no_disk(tmp_path: Path) -> None:
     recorder.stop()
     assert 3 == len(list(tmp_path.iterdir()))
     assert all(path.stat().st_size < 1_600 for path in tmp_path.iterdir())
+
+
+def test_a_file_that_cant_be_made_is_told_before_anything_runs(tmp_path: Path) -> None:
+    """The one file that was asked for and can't be made is an error with its name; there is nothing to stop then."""
+    path = tmp_path / "missing" / "a.scanlog"
+    recorder = Recorder(header(), OneFile(path), lambda: 0)
+    with pytest.raises(UsageError, match=f"{path}: No such file or directory"):
+        recorder.start()
+    recorder.stop()
+
+
+def test_a_folder_that_cant_be_written_stops_no_table(tmp_path: Path) -> None:
+    """A capture that can't begin says so once, and records from when its folder can be written."""
+    folder = tmp_path / "recordings"
+    recorder = Recorder(header(), Folder(folder, "tp-01", file_bytes=9_000, files=8), lambda: 0)
+    with capture_logs() as lines:
+        recorder.start()
+        folder.mkdir()
+        recorder.write(Chunk(1, "shoe", b"AS\r\n"))
+        recorder.stop()
+    assert ["the recording can't be written"] == [line["event"] for line in lines]
+    (recording,) = folder.iterdir()
+    assert [Chunk(1, "shoe", b"AS\r\n")] == entries(recording)
