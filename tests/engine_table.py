@@ -47,6 +47,7 @@ class FakeTable:
         answers: what it answers to commands, first to last; None: nothing. Afterwards it obeys.
         crash_at: the engine dies at this step: a command, a result shown, or an item handed over; -1: never.
         deals: whether it deals what it is asked for; else the test says what happens.
+        goes_out: called with each result and the id of each command, before it goes out.
         waits: called where the engine waits and nothing comes.
     """
 
@@ -65,6 +66,7 @@ class FakeTable:
     done: dict[object, Answer] = field(default_factory=dict)
     told: list[Item] = field(default_factory=list)
     waits: Callable[[], None] = lambda: None
+    goes_out: Callable[[str], object] = lambda _: None
     position: int = 0
     stopped: bool = False
 
@@ -83,6 +85,7 @@ class FakeTable:
         """Deals a round, once for each id."""
         del timeout_s
         self._step()
+        self.goes_out(str(fields["id"]))
         self.asked.append((name, fields))
         planned = self.answers.popleft() if self.answers else Answer(str(fields["id"]), ok=True)
         if planned is None:
@@ -95,6 +98,7 @@ class FakeTable:
         """Keeps what stands on the topic."""
         assert topic == "result"
         self._step()
+        self.goes_out(payload.decode())
         self.shown.append(json.loads(payload))
 
     def stop(self) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import logging
 from collections import deque
 from decimal import Decimal
@@ -255,6 +256,20 @@ def test_what_was_not_written_was_not_done(seat: Seat) -> None:
             engine.run(1)
     assert [] == table.asked
     assert [] == table.shown
+
+
+def test_what_goes_out_is_in_the_file_already(seat: Seat) -> None:
+    """Each command and each result stands in the file before anybody hears of it."""
+    table, written = FakeTable(), list[bool]()
+    seat.bettors = None
+
+    def look(what: str) -> None:
+        kept = json.loads(seat.path.read_bytes())
+        written.append(what in {kept["result"], kept["state"]["round"]["command"]})
+
+    table.goes_out = look
+    seat.sit(table)
+    assert [True] * 3 == written
 
 
 def test_soak_with_crashes_adds_up(seat: Seat) -> None:
