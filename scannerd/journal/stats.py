@@ -1,4 +1,8 @@
-"""How well the table reads: accepted and rejected reads by scanner, card and hour, and how long a card takes."""
+"""How well the table reads: accepted and rejected reads by scanner, card and hour, and how long a card takes.
+
+A code that wears off gives no card, so its misreads name none. They are counted to the card that the slot got in the
+end: that is the one which lay there.
+"""
 
 from __future__ import annotations
 
@@ -93,34 +97,56 @@ class Stats:
         }
 
 
+@dataclass(slots=True)
+class _Deal:
+    """The round that is being dealt, as far as it was walked through.
+
+    Attributes:
+        last: when it was opened or its last card accepted; None outside a round.
+        unread: the reasons of the failed tries, by the slot that they were for.
+    """
+
+    last: datetime | None = None
+    unread: defaultdict[str, list[str]] = field(default_factory=lambda: defaultdict(list))
+
+
 def tally(records: Iterable[Record]) -> Stats:
     """Counts events, which come in the order of their seqs. One that can't be read takes nothing from the others."""
-    stats = Stats()
-    last: datetime | None = None
+    stats, deal = Stats(), _Deal()
     for record in records:
         try:
-            last = _count(stats, record, last)
+            deal = _count(stats, record, deal)
         except (ValueError, LookupError, TypeError):
             stats.unreadable += 1
     return stats
 
 
-def _count(stats: Stats, record: Record, last: datetime | None) -> datetime | None:
-    """Counts one event and returns when the round was opened or its last card accepted; None outside a round."""
+def _count(stats: Stats, record: Record, deal: _Deal) -> _Deal:
+    """Counts one event and returns the deal after it."""
     if record.type == "round_opened":
-        return datetime.fromisoformat(record.at)
+        return _Deal(datetime.fromisoformat(record.at))
     if record.type == "round_voided":
-        return None
-    if record.type not in _READS:
-        return last
-    data: dict[str, Any] = json.loads(record.body)["data"]
-    if record.type == "scan_rejected":
-        _count_rejection(_touched(stats, record, data), data["reason"], again=data["attempt"] is not None)
-        return last
+        return _Deal()
+    if record.type in _READS:
+        data: dict[str, Any] = json.loads(record.body)["data"]
+        (_count_rejected if record.type == "scan_rejected" else _count_accepted)(stats, record, data, deal)
+    return deal
+
+
+def _count_rejected(stats: Stats, record: Record, data: dict[str, Any], deal: _Deal) -> None:
+    tried = data["attempt"] is not None
+    _count_rejection(_touched(stats, record, data), data["reason"], again=tried)
+    if tried and data["card"] is None:
+        deal.unread[data["slot"]].append(data["reason"])
+
+
+def _count_accepted(stats: Stats, record: Record, data: dict[str, Any], deal: _Deal) -> None:
     now = datetime.fromisoformat(record.at)
-    seconds = None if last is None else (now - last).total_seconds()
+    seconds = None if deal.last is None else (now - deal.last).total_seconds()
     _count_card(_touched(stats, record, data), seconds, scanned=data["via"] == "scan")
-    return now
+    for reason in deal.unread.pop(data["slot"], ()):
+        _count_rejection([stats.cards[data["card"]]], reason, again=True)
+    deal.last = now
 
 
 def _touched(stats: Stats, record: Record, data: dict[str, Any]) -> list[Counts]:
