@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import errno
+import fcntl
+import os
+import termios
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -28,7 +31,7 @@ from scannerd.readers import (
 )
 from scannerd.scanlog import Chunk, Link, Sent
 from scannerd_drivers.line import LineDriver, LineOptions
-from scannerd_drivers.transports.serial_port import SerialTransport
+from scannerd_drivers.transports.serial_port import SerialTransport, TtyCalls
 from scannerd_drivers.transports.tcp import KeepAlive, TcpTransport
 from scannerd_drivers.transports.usb_device import UsbTransport
 from tests.fakes_devices import Deck, FakeTransport, Pty, SteppedClock, TcpBox, WordDriver, go_silent
@@ -279,6 +282,67 @@ def test_loss_of_a_steady_device_is_tried_at_once(fake: FakeTransport) -> None:
         assert bench.reader._backoff.next() == 0.5  # noqa: SLF001 - only the try after the last loss has been made
 
 
+@pytest.mark.fault(3)
+def test_port_that_fails_at_every_flush(pty: Pty) -> None:
+    """A port whose flush raises what is no `OSError` is told lost once, and read again when it works."""
+    failing = Event()
+
+    def flush(fd: int, which: int) -> None:
+        if failing.is_set():
+            raise termios.error(errno.EIO, "Input/output error")
+        termios.tcflush(fd, which)
+
+    port = SerialTransport(str(pty.path), None, TtyCalls(flush=flush))
+    with running(port, driver=LineDriver(LineOptions())) as bench:
+        assert bench.gist(1) == ["up"]
+        os.write(pty.slave, b"unsent")
+        failing.set()
+        pty.unplug()
+        assert isinstance(bench.next(), ScannerWentDown)
+        pty.plug()
+        assert bench.rest() == []
+        failing.clear()
+        assert bench.gist(1) == ["up"]
+        pty.send(b"KH\r\n")
+        assert bench.card() == "KH"
+
+
+@pytest.mark.fault(5)
+@pytest.mark.fault(121)
+def test_port_that_another_program_holds(pty: Pty) -> None:
+    """A port in use is told down with its holder, and read once that lets go."""
+    with pty.path.open("rb", buffering=0) as other:
+        fcntl.flock(other, fcntl.LOCK_EX)
+        bench = Bench(SerialTransport(str(pty.path)), driver=LineDriver(LineOptions()))
+        bench.reader.start()
+        down = bench.next()
+        assert isinstance(down, ScannerWentDown)
+        assert f"port in use by pid {os.getpid()}" in (down.detail or "")
+    assert bench.gist(1) == ["up"]
+    pty.send(b"AS\r\n")
+    assert bench.card() == "AS"
+    bench.reader.stop()
+    assert bench.reader.join(1.0)
+
+
+@pytest.mark.fault(129)
+def test_foreign_adapter_is_never_opened(tmp_path: Path) -> None:
+    """Another adapter that is there before the scanner is not opened; the scanner is read when its link comes."""
+    foreign = Pty(tmp_path / "ttyUSB0")
+    with running(SerialTransport(str(tmp_path / "shoe")), driver=LineDriver(LineOptions())) as bench:
+        assert isinstance(bench.next(), ScannerWentDown)
+        foreign.send(b"9D\r\n")
+        scanner = Pty(tmp_path / "shoe")
+        assert bench.gist(1) == ["up"]
+        scanner.send(b"AS\r\n")
+        assert bench.card() == "AS"
+        mine = [fd for fd in Path("/proc/self/fd").iterdir() if fd.exists() and fd.samefile(foreign.path)]
+        assert [str(foreign.slave)] == [fd.name for fd in mine]
+    for device in (foreign, scanner):
+        device.unplug()
+
+
+@pytest.mark.fault(117)
 def test_log_of_an_absent_device(fake: FakeTransport) -> None:
     """A device that stays away is logged when it goes and every five minutes, not at each try."""
     clock = SteppedClock()
@@ -633,6 +697,28 @@ def test_blocked_open(fake: FakeTransport) -> None:
     assert bench.reader.join(BOUND)
     assert fake.calls == ["open", "close"]
     assert bench.rest() == []
+
+
+@pytest.mark.fault(34)
+def test_blocked_read(fake: FakeTransport) -> None:
+    """A device whose read blocks over the stop keeps its handle until the read is over, and is closed then, once."""
+    go, blocked = Event(), Event()
+
+    def block() -> bytes:
+        blocked.set()
+        go.wait(BOUND)
+        return b""
+
+    fake.reads.put(block)
+    bench = Bench(fake)
+    bench.reader.start()
+    assert blocked.wait(BOUND)
+    bench.reader.stop()
+    assert not bench.reader.join(0.01)
+    assert fake.calls == ["open"]
+    go.set()
+    assert bench.reader.join(BOUND)
+    assert fake.calls == ["open", "close"]
 
 
 @pytest.mark.fault(34)
