@@ -61,6 +61,9 @@ RETAINED_ALARM = 60_000_000
 STEADY = 1_000
 """Microseconds within which both clocks must be read to be compared: the process may be stopped between the two."""
 
+LONG_LOG = 32 * 1024 * 1024
+"""Bytes of the journal's log that only a long read by somebody else can leave: the log isn't cut meanwhile."""
+
 CORE_ALARMS = frozenset({"stalled", "scanner_error"})
 """Alarms that the core raises and clears; others tell of the process or the machine, and a new process begins anew."""
 
@@ -424,6 +427,13 @@ class Engine:
             turn.decide(e.ClockJumped(turn.now, round(jump / 1_000)))
         if turn.now >= self._retained_until:
             turn.decide(e.AlarmChanged(turn.now, "retained_command", up=False))
+        self._watch_log(turn)
+
+    def _watch_log(self, turn: Turn) -> None:
+        """A log that grows without end would fill the disk one day."""
+        long = self._vault.sound().log_bytes >= LONG_LOG
+        detail = f"the journal's log is over {LONG_LOG >> 20} MiB: another program reads the journal for too long"
+        turn.decide(e.AlarmChanged(turn.now, "storage", up=long, detail=detail if long else None))
 
     def _end(self, reason: str) -> None:
         """The orderly end: it is written down that this was no crash."""

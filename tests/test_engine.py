@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import json
+import os
+import sqlite3
+from contextlib import closing
 from pathlib import Path
 
 import pytest
 
 from scannerd.core.events import Noticed, ScannerWentDown
 from scannerd.core.state import Rules
+from scannerd.engine import LONG_LOG
 from scannerd.errors import ScannerdError
 from scannerd.inbox import Settle, StopRequested, ThreadDied
 from scannerd.journal import JournalDamaged, verify
@@ -837,3 +841,19 @@ def test_frame_that_is_understood_ends_the_row(tmp_path: Path, between: str) -> 
         if number == 3:
             table.take(table.read("AS") if between == "card" else table.misread(between))
     assert [] == data(table, "alarm_raised")
+
+
+@pytest.mark.fault(98)
+def test_log_that_somebody_elses_read_keeps_long_is_alarmed(tmp_path: Path) -> None:
+    """While the journal's log is longer than a table ever makes it the alarm `storage` is up, and dealing goes on."""
+    table = Table(tmp_path).ready("open")
+    os.truncate(tmp_path / "journal.db-wal", LONG_LOG)
+    for card in ("AS", "KH"):
+        table.deal(card)
+    assert ["storage"] == alarms(table)
+    assert ["storage"] == [one["alarm"] for one in data(table, "alarm_raised")]
+    with closing(sqlite3.connect(tmp_path / "journal.db")) as other:
+        other.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+    table.deal("9D")
+    assert [] == alarms(table)
+    assert {"A1": "AS", "B1": "KH", "A2": "9D"} == table.speaker.last("round")["cards"]
