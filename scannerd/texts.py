@@ -15,8 +15,8 @@ from scannerd.core.prompts import Prompt
 
 LANGUAGES = ("en", "pt", "es", "uk", "ms")
 
-SECTIONS = ("cards", "page", "supervisor", "misreads")
-"""What else a language has words for: the cards' names, and the pages."""
+SECTIONS = ("cards", "page", "supervisor", "misreads", "watch")
+"""What else a language has words for: the cards' names, the pages, and the terminal."""
 
 _LONGEST_REASON = 120
 """Characters of a supervisor's own words that fit into a dealer's line."""
