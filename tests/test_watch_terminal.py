@@ -117,7 +117,7 @@ def test_several_tables_are_watched_from_the_broker_alone(
         shown.wait_for("Deal the next card: A2", "Entered by hand  B1  TD  Ana", "tp-01: Done: Enter card")
         entered = watcher.wait_for_event("card_accepted", 2)
         shown.keys("a")
-        shown.wait_for("All tables", "1 ! tp-02", "2   tp-01  Dealing  Deal the next card: A2")
+        shown.wait_for("All tables", "1 ! tp-02  No round  Waiting", "tp-01  Dealing  Deal the next card: A2")
         shown.keys("q")
         shown.wait_for("ended 0")
     assert isinstance(entered["data"], dict)
