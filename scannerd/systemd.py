@@ -35,6 +35,10 @@ class Notifier:
         """One line for `systemctl status`."""
         self._send(f"STATUS={_one_line(text)}")
 
+    def reloading(self, now: int) -> None:
+        """The configuration is being read anew, until `ready` is said again; `now` is CLOCK_MONOTONIC, microseconds."""
+        self._send(f"RELOADING=1\nMONOTONIC_USEC={now}")
+
     def watchdog(self) -> None:
         """The engine is alive: only its own loop may say so."""
         self._send("WATCHDOG=1")

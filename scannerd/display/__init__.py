@@ -59,6 +59,9 @@ class Display(Protocol):
     def start(self) -> bool:
         """Begins to serve; False where that is not possible, and the log says why."""
 
+    def speak(self, language: str) -> None:
+        """Pages that connect from now on begin in another language; may be called from any thread."""
+
     def stop(self) -> None:
         """Asks for the end; returns at once."""
 

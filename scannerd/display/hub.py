@@ -71,6 +71,10 @@ class Hub:
         self.pages = 0
         self.stopping = False
 
+    def greet(self, hello: Mapping[str, object]) -> None:
+        """From now on pages are told this first; may be called from any thread."""
+        self._hello = json.dumps(hello).encode()
+
     def attach(self) -> None:
         """Begins to listen, from within the running loop."""
         self._loop = asyncio.get_running_loop()

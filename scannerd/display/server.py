@@ -12,6 +12,7 @@ import socket
 import threading
 from collections.abc import Callable
 from contextlib import suppress
+from dataclasses import replace
 
 import uvicorn
 from starlette.applications import Starlette
@@ -87,6 +88,12 @@ class WebDisplay:
         host = self._config.address[0] if self._config.address else ""
         shown = f"[{host}]" if ":" in host else host
         return f"{'https' if self._config.tls_cert else 'http'}://{shown}:{self.port}/"
+
+    def speak(self, language: str) -> None:
+        """Pages that connect from now on begin in another language."""
+        self._place = replace(self._place, language=language)
+        if self._hub is not None:
+            self._hub.greet(_hello(self._place))
 
     def stop(self) -> None:
         """Asks the thread to end; returns at once."""
