@@ -15,6 +15,7 @@ from __future__ import annotations
 import contextlib
 import itertools
 import socket
+import ssl
 import time
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -76,7 +77,7 @@ class Session:
 
     Attributes:
         connack: the broker's answer to CONNECT.
-        certificate: the broker's certificate in DER, where TLS is spoken.
+        expires: when the broker's certificate ends, seconds since 1970; None where TLS is not spoken.
         came: the topics of what the broker sent us meanwhile.
     """
 
@@ -89,7 +90,7 @@ class Session:
             NoAnswerError: there is no connection.
         """
         self.came: list[str] = []
-        self.certificate: bytes | None = None
+        self.expires: float | None = None
         self._level: Level = level
         self._until = time.monotonic() + bound_s
         self._held = b""
@@ -155,7 +156,7 @@ class Session:
             plain.settimeout(self._left())
             secured = tls_context(settings).wrap_socket(plain, server_hostname=address.host)
             stack.pop_all()
-        self.certificate = secured.getpeercert(binary_form=True)
+        self.expires = ssl.cert_time_to_seconds(str((secured.getpeercert() or {})["notAfter"]))
         return secured
 
     def _answers(self, mids: Iterable[int]) -> dict[int, Answer]:
