@@ -14,6 +14,7 @@ import signal
 import time
 import uuid
 from collections.abc import Callable, Sequence
+from pathlib import Path
 from types import FrameType
 
 from scannerd import __version__, logs
@@ -25,7 +26,7 @@ from scannerd.core.state import Setup, State
 from scannerd.display import Display, Place, build, require
 from scannerd.display.fanout import Fanout, Tap
 from scannerd.display.hub import Links
-from scannerd.engine import Engine, Inbox, Process
+from scannerd.engine import Duties, Engine, Inbox, Process
 from scannerd.errors import UsageError
 from scannerd.inbox import Letter, StopRequested
 from scannerd.journal import Journal
@@ -36,7 +37,9 @@ from scannerd.publisher import Publisher
 from scannerd.readers import MachineClock, Reader, Recorded
 from scannerd.recall import Offset
 from scannerd.recorder import Folder, Target
+from scannerd.self_check import SelfCheck, digests_of
 from scannerd.settings import Config, Scanner
+from scannerd.signing import Sign, SigningError, signer
 from scannerd.systemd import Notifier
 from scannerd.texts import texts
 from scannerd.vault import Vault
@@ -83,7 +86,17 @@ class App:
         post = self.inbox.put if capture is None else capture.tapped(self.inbox.put)
         self.readers = {scanner.name: _reader(scanner, self.inbox.put, record) for scanner in config.scanners}
         words = texts(config.table.language)
-        self.engine = Engine(setup, process, inbox=self.inbox, clock=clock, vault=vault, texts=words, alive=self._feed)
+        self.self_check = SelfCheck(lambda: digests_of(config), self.inbox.put)
+        self.engine = Engine(
+            setup,
+            process,
+            inbox=self.inbox,
+            clock=clock,
+            vault=vault,
+            texts=words,
+            alive=self._feed,
+            duties=_duties(config, self.self_check),
+        )
         will = status(self.engine.identity, State(setup), Offset(0, 0), Machine(), offline=True)
         tap = Tap(post, clock.wall)
         self.publisher = Publisher(
@@ -125,11 +138,13 @@ class App:
             self.publisher.stop(self.engine.final_status(), FAREWELL_S)
             _join(started, until)
             self._join_pages(until)
+            self.self_check.join(until)
         except BaseException:
             until = _stop(started)
             self._close_pages()
             _join(started, until)
             self._join_pages(until)
+            self.self_check.join(until)
             raise
         finally:
             self.engine.close()
@@ -209,6 +224,25 @@ def broker_settings(config: Config, journal_id: str) -> BrokerSettings:
         cert_file=mqtt.cert_file,
         key_file=mqtt.key_file,
     )
+
+
+def _duties(config: Config, check: SelfCheck) -> Duties:
+    """What the engine does beside dealing."""
+    key = config.journal.signing_key
+    return Duties(
+        sign=None if key is None else _signer(key),
+        reject_rate=config.alarms.reject_rate,
+        reject_window=config.alarms.reject_window,
+        keep_days=config.journal.keep_days,
+        check=check.ask,
+    )
+
+
+def _signer(key: Path) -> Sign:
+    try:
+        return signer(key)
+    except SigningError as trouble:  # it was well when the configuration was read
+        raise UsageError(str(trouble)) from trouble
 
 
 def _lock(config: Config) -> TableLock:

@@ -13,6 +13,7 @@ from typing import Literal
 from scannerd.core.prompts import Prompt
 from scannerd.core.state import State
 from scannerd.messages import CONTRACT, dumps, prompt_fields, round_snapshot, utc
+from scannerd.notebook import Digests
 from scannerd.recall import Offset
 from scannerd.texts import Texts
 
@@ -58,11 +59,13 @@ class Machine:
         outbox: what waits for the broker.
         fault: of the journal, or None.
         synchronised: whether the time of day can be trusted; None where nobody knows.
+        checked: what the last self-check of this process found, and when, as events write it; None before the first.
     """
 
     outbox: Outbox = Outbox()
     fault: Fault | None = None
     synchronised: bool | None = None
+    checked: tuple[str, Digests] | None = None
 
 
 class Bulletin:
@@ -147,5 +150,10 @@ def status(identity: Identity, state: State, offset: Offset, machine: Machine, *
             "journal": identity.journal,
             "config_digest": identity.config_digest,
             "clock": {"synchronised": machine.synchronised},
+            "self_check": None if machine.checked is None else _checked(*machine.checked),
         }
     )
+
+
+def _checked(at: str, found: Digests) -> dict[str, object]:
+    return {"at": at, "code_digest": found.code, "config_digest": found.config, "codebooks": found.codebooks}

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Final
 import orjson
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping
 
 FIRST_PREV: Final = "0" * 64
 """`prev` of the first event of a journal."""
@@ -42,12 +42,16 @@ def canonical(value: object) -> bytes:
     return _encode(value)
 
 
-def seal(event: Mapping[str, object]) -> tuple[str, bytes]:
-    """Hashes an event that has no `hash` yet.
+def seal(event: Mapping[str, object], sign: Callable[[str], str] | None = None) -> tuple[str, bytes]:
+    """Hashes an event that has no `hash` yet, and signs it where there is a key.
+
+    Args:
+        event: without `hash` and `sig`.
+        sign: gives the signature over a hash; both are ASCII text without quotes.
 
     Returns:
-        The SHA-256 of the canonical event, 64 hex digits, and the canonical event with that `hash` in it: the bytes
-        that go out.
+        The SHA-256 of the canonical event, 64 hex digits, and the canonical event with that `hash`, and its `sig`, in
+        it: the bytes that go out.
 
     Raises:
         ValueError: the event has a hash or a signature already, or holds what orjson does not write. Floats are not
@@ -57,10 +61,25 @@ def seal(event: Mapping[str, object]) -> tuple[str, bytes]:
         raise ValueError("the event is sealed already")
     # Keys are sorted, so `hash` has one place. Writing the two sides of it apart saves encoding everything twice.
     before = _encode({key: value for key, value in event.items() if key < "hash"})[1:-1]
+    if sign is not None:
+        return _signed(before, event, sign)
     after = _encode({key: value for key, value in event.items() if key > "hash"})[1:-1]
-    digest = sha256(b"{%b}" % b",".join(filter(None, (before, after)))).hexdigest()
-    middle = b'"hash":"%b"' % digest.encode()
-    return digest, b"{%b}" % b",".join(filter(None, (before, middle, after)))
+    digest = sha256(_object(before, after)).hexdigest()
+    return digest, _object(before, b'"hash":"%b"' % digest.encode(), after)
+
+
+def _signed(before: bytes, event: Mapping[str, object], sign: Callable[[str], str]) -> tuple[str, bytes]:
+    """The same, with a place for `sig` too."""
+    middle = _encode({key: value for key, value in event.items() if "hash" < key < "sig"})[1:-1]
+    after = _encode({key: value for key, value in event.items() if key > "sig"})[1:-1]
+    digest = sha256(_object(before, middle, after)).hexdigest()
+    hashed, signed = b'"hash":"%b"' % digest.encode(), b'"sig":"%b"' % sign(digest).encode()
+    return digest, _object(before, hashed, middle, signed, after)
+
+
+def _object(*parts: bytes) -> bytes:
+    """A JSON object of runs of members, some of them empty."""
+    return b"{%b}" % b",".join(filter(None, parts))
 
 
 def digest_of(event: Mapping[str, object]) -> str:

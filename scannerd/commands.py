@@ -23,8 +23,8 @@ REMEMBERED = 1_000
 LARGEST = 64 * 1024
 """Bytes of a payload beyond which it is not even parsed."""
 
-SHELL_COMMANDS = ("resend", "snapshot")
-"""Commands that the shell carries out without the core: they change nothing."""
+SHELL_COMMANDS = ("resend", "snapshot", "self_check")
+"""Commands that the shell carries out without the core: they change nothing of the table."""
 
 _RFC3339 = re.compile(r"\d{4}-\d\d-\d\d[Tt ]\d\d:\d\d:\d\d(\.\d+)?([Zz]|[+-]\d\d:\d\d)")
 _LONGEST_ID = 64

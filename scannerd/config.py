@@ -24,16 +24,18 @@ from scannerd.config_scanners import ScannerLoader
 from scannerd.core.games import Plan
 from scannerd.errors import ConfigError
 from scannerd.registry import Registry, strictly
-from scannerd.settings import Config, Display, Mqtt, Record, Round, Section, Table
+from scannerd.settings import Alarms, Config, Display, Journal, Mqtt, Record, Round, Section, Table
+from scannerd.signing import SigningError, signer
 from scannerd.toml_lines import Place, key_lines
 
 SectionT = TypeVar("SectionT", bound=Section)
 
-_SECTIONS = ("table", "scanner", "round", "mqtt", "display", "record")
+_SECTIONS = ("table", "scanner", "round", "mqtt", "display", "record", "journal", "alarms")
 _MQTT_FILES = ("password_file", "ca_file", "cert_file", "key_file")
 _DISPLAY_FILES = ("pin_file", "tls_cert", "tls_key")
 _CREDENTIAL = "mqtt-password"
 _PIN_CREDENTIAL = "display-pin"
+_SIGNING_CREDENTIAL = "signing-key"
 _TOML_PLACE = re.compile(r" \(at (?:line (\d+), column \d+|end of document)\)$")
 
 
@@ -102,14 +104,16 @@ class _Loader:
             self._problems.add((key,), unknown_key(key, _SECTIONS))
         table, round_ = self._section("table", Table), self._section("round", Round)
         mqtt, display = self._section("mqtt", Mqtt), self._section("display", Display)
-        record = self._section("record", Record)
+        record, alarms = self._section("record", Record), self._section("alarms", Alarms)
+        journal = self._section("journal", Journal)
         plan = self._plan()
         scanners = ScannerLoader(self._data, self._beside, self._problems, self._registry).load(plan)
         self._check_mqtt(mqtt)
         self._check_display(display)
+        journal = self._signing(journal)
         if table is None or plan is None or scanners is None:
             return None
-        if round_ is None or mqtt is None or display is None or record is None:
+        if round_ is None or mqtt is None or display is None or record is None or journal is None or alarms is None:
             return None
         config = Config(
             path=self._path,
@@ -120,6 +124,8 @@ class _Loader:
             mqtt=self._absolute(self._with_credential(mqtt), _MQTT_FILES),
             display=self._absolute(self._with_pin(display), _DISPLAY_FILES),
             record=self._absolute(record, ("directory",)),
+            journal=journal,
+            alarms=alarms,
             digest="",
         )
         return replace(config, digest=digest(config))
@@ -191,6 +197,20 @@ class _Loader:
         if display.pin_file is not None or credential is None:
             return display
         return display.model_copy(update={"pin_file": credential})
+
+    def _signing(self, journal: Journal | None) -> Journal | None:
+        """The section with its key in place, which must be one."""
+        credential = self._credential(_SIGNING_CREDENTIAL)
+        if journal is not None and journal.signing_key is None and credential is not None:
+            journal = journal.model_copy(update={"signing_key": credential})
+        if journal is None or journal.signing_key is None:
+            return journal
+        journal = self._absolute(journal, ("signing_key",))
+        try:
+            signer(self._beside / str(journal.signing_key))
+        except SigningError as error:
+            self._problems.add(("journal", "signing_key"), str(error))
+        return journal
 
     def _credential(self, name: str) -> Path | None:
         """What systemd gives the service under this name."""

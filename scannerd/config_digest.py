@@ -12,7 +12,7 @@ from hashlib import sha256
 
 from scannerd.settings import Config, Scanner
 
-_FILES = {"password_file", "ca_file", "cert_file", "key_file", "pin_file", "tls_cert", "tls_key"}
+_FILES = {"password_file", "ca_file", "cert_file", "key_file", "pin_file", "tls_cert", "tls_key", "signing_key"}
 
 
 def digest(config: Config) -> str:
@@ -24,6 +24,8 @@ def digest(config: Config) -> str:
         "round": config.round.model_dump(mode="json"),
         "mqtt": config.mqtt.model_dump(mode="json", exclude=_FILES),
         "display": config.display.model_dump(mode="json", exclude=_FILES),
+        "journal": config.journal.model_dump(mode="json", exclude=_FILES),
+        "alarms": config.alarms.model_dump(mode="json"),
     }
     return sha256(json.dumps(whole, sort_keys=True, separators=(",", ":"), default=_plain).encode()).hexdigest()
 

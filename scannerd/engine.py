@@ -26,9 +26,17 @@ from scannerd.core.prompts import STORAGE_FAULT, prompt
 from scannerd.core.state import Setup, State
 from scannerd.core.validator import TOLD_NOTICES
 from scannerd.errors import ScannerdError
-from scannerd.inbox import Letter, Settle, StopRequested, ThreadDied
+from scannerd.inbox import (
+    CheckCause,
+    Checked,
+    Letter,
+    Settle,
+    StopRequested,
+    ThreadDied,
+)
 from scannerd.journal import Journal, Record
 from scannerd.line_watch import LineWatch
+from scannerd.messages import utc
 from scannerd.mqtt.notices import (
     Acknowledged,
     BrokerAlarm,
@@ -38,9 +46,13 @@ from scannerd.mqtt.notices import (
     Reply,
     StatusSeen,
 )
+from scannerd.notebook import Digests, Notebook, Watched
 from scannerd.recall import Offset, recall
+from scannerd.reject_rate import ALARM as REJECT_RATE
+from scannerd.retention import Retention
+from scannerd.signing import Sign
 from scannerd.texts import Texts
-from scannerd.turn import Turn
+from scannerd.turn import Pen, Turn
 from scannerd.vault import Vault
 
 GRACE = 10_000
@@ -63,6 +75,9 @@ STEADY = 1_000
 
 LONG_LOG = 32 * 1024 * 1024
 """Bytes of the journal's log that only a long read by somebody else can leave: the log isn't cut meanwhile."""
+
+SELF_CHECK = 86_400_000_000
+"""Microseconds between two self-checks."""
 
 CORE_ALARMS = frozenset({"stalled", "scanner_error"})
 """Alarms that the core raises and clears; others tell of the process or the machine, and a new process begins anew."""
@@ -106,6 +121,25 @@ class Process:
     config_digest: str
 
 
+@dataclass(frozen=True, slots=True)
+class Duties:
+    """What the configuration asks of the engine beside dealing.
+
+    Attributes:
+        sign: signs each event, or None.
+        reject_rate: more than one rejected read in so many is alarmed; 0: never.
+        reject_window: over so many of the last reads.
+        keep_days: how long acknowledged events are kept; 0: for ever.
+        check: begins a self-check, whose result comes as a letter; must not block.
+    """
+
+    sign: Sign | None = None
+    reject_rate: int = 0
+    reject_window: int = 1
+    keep_days: int = 0
+    check: Callable[[CheckCause, str | None], None] = lambda _cause, _by: None
+
+
 Inbox: TypeAlias = "queue.SimpleQueue[Letter]"
 
 
@@ -127,6 +161,7 @@ class Engine:
         vault: Vault,
         texts: Texts,
         alive: Callable[[], None] = lambda: None,
+        duties: Duties = Duties(),
     ) -> None:
         """Touches nothing yet.
 
@@ -138,7 +173,14 @@ class Engine:
             vault: the journal, open; the engine closes it.
             texts: the dealer's language.
             alive: called once a second, for the watchdog.
+            duties: what the configuration asks beside dealing.
         """
+        self._duties = duties
+        self._watched = Watched(duties.reject_rate, duties.reject_window, setup.scanners)
+        self._notebook = Notebook(self._watched)
+        self._retention = Retention(duties.keep_days, clock.now())
+        self._check_at = 0
+        self._found: tuple[str, Digests] | None = None
         self._alive = alive
         self._setup, self._process, self._inbox, self._clock, self._vault = setup, process, inbox, clock, vault
         self._previous = vault.sound().previous
@@ -183,8 +225,12 @@ class Engine:
         process = self._process
         turn.decide(e.Started(turn.now, process.version, process.config_digest, self._previous))
         for name, scanner in tuple(turn.state.alarms):
-            if name not in CORE_ALARMS:
+            counted = name == REJECT_RATE and (scanner is None or scanner in self._setup.scanners)
+            if name not in CORE_ALARMS and not counted:
                 turn.decide(e.AlarmChanged(turn.now, name, up=False, scanner=scanner))
+        self._watch_rejects(turn)
+        self._check_at = turn.now + SELF_CHECK
+        self._duties.check("start", None)
         self._tick(turn)
 
     def run(self) -> None:
@@ -211,10 +257,12 @@ class Engine:
             self._settle(turn)
         else:
             self._answer_all(turn)
+        if not letters and self._inbox.empty() and self._vault.journal is not None:
+            self._let_go(turn)
 
     def final_status(self) -> bytes:
         """What the status topic says after an orderly end."""
-        machine = Machine(self._vault.outbox(), self._vault.fault, self._clock.synchronised())
+        machine = Machine(self._vault.outbox(), self._vault.fault, self._clock.synchronised(), self._found)
         return status(self.identity, self.state, self._offset(), machine, offline=True)
 
     def close(self) -> None:
@@ -255,7 +303,7 @@ class Engine:
 
     # --- letters ---
 
-    def _take(self, turn: Turn, letter: Letter) -> None:  # noqa: C901 - one line a kind of letter
+    def _take(self, turn: Turn, letter: Letter) -> None:  # noqa: C901, PLR0912 - one line a kind of letter
         match letter:
             case e.Read() | e.FailedRead() | e.Noticed():
                 self._scan(turn, letter)
@@ -272,6 +320,8 @@ class Engine:
                 self._command(turn, letter)
             case Acknowledged():
                 self._vault.cursor = max(self._vault.cursor, letter.upto)
+            case Checked():
+                self._checked(turn, letter)
             case Settle():
                 turn.settles.append(letter)
             case StatusSeen():
@@ -288,10 +338,36 @@ class Engine:
         if isinstance(seen, e.Noticed) and seen.kind not in TOLD_NOTICES:
             self._log.info("scanner notice", scanner=seen.scanner, kind=seen.kind, detail=seen.detail)
         elif self._vault.journal is not None:
-            turn.decide(seen)
+            self._decide_noted(turn, seen)
             alarm = None if isinstance(seen, e.Noticed) else self._lines.seen(seen, turn.state.alarms)
             if alarm is not None:
                 turn.decide(alarm)
+
+    def _decide_noted(self, turn: Turn, event: e.Event) -> None:
+        """Decides what the notebook has to know of."""
+        before = len(turn.drafts)
+        turn.decide(event)
+        for told, _ in turn.drafts[before:]:
+            self._notebook.note(told)
+        if len(turn.drafts) > before:
+            self._watch_rejects(turn)
+
+    def _watch_rejects(self, turn: Turn) -> None:
+        for alarm in self._notebook.rejects.changes(turn.now, turn.state.alarms):
+            turn.decide(alarm)
+
+    def _checked(self, turn: Turn, checked: Checked) -> None:
+        """Shows what a self-check found; it is an event where something is not as before, or somebody asked."""
+        if self._vault.journal is None:
+            return  # there is another check when it is sound again
+        found, before = checked.digests, self._notebook.checked
+        self._found = utc(turn.offset.day(turn.now)), found
+        was = (None, None, None) if before is None else before
+        changed = () if before is None else found.other_than(before)
+        if before is None:
+            self._notebook.checked = found  # the next round's state row keeps it
+        if changed or checked.cause == "command":
+            self._decide_noted(turn, e.SelfCheck(turn.now, checked.cause, checked.by, *found, changed, *was))
 
     def _change(self, turn: Turn, key: object, change: e.Event) -> None:
         """What stays true until it changes again is kept for later while nothing can be written."""
@@ -318,8 +394,11 @@ class Engine:
             case "snapshot":
                 turn.anew = True
                 turn.reply(received, Answer(asked.id, ok=True))
+            case "self_check":
+                self._duties.check("command", asked.command.by)
+                turn.reply(received, Answer(asked.id, ok=True))
             case "resend":
-                turn.resend(received, asked, self._vault.head.seq)
+                turn.resend(received, asked, self._vault.head.seq, self._vault.sound().trimmed)
             case _:
                 turn.carry_out(received, asked)
 
@@ -330,7 +409,8 @@ class Engine:
         before = self._vault.head
         cursor = self._vault.unwritten if turn.drafts or turn.ticked else None
         clean = clean if self._began else False
-        batch = turn.batch(self.identity.journal, before, self._setup.table, cursor, clean)
+        pen = Pen(self._duties.sign, self._notebook.notes, self._vault.state_seq)
+        batch = turn.batch(self.identity.journal, before, self._setup.table, cursor, clean, pen)
         if batch is not None and not self._vault.write(batch, turn.now):
             self._fail(turn)
             return
@@ -363,9 +443,9 @@ class Engine:
         """The retained topics; True where the dealer is asked for something new."""
         changed = self._bulletin.prompt(prompt(self.state), turn.offset.day(turn.now))
         self._bulletin.round(self.state, head)
-        machine = replace(self._bulletin.machine, fault=None)
+        machine = replace(self._bulletin.machine, fault=None, checked=self._found)
         if turn.ticked or (machine.outbox.depth and self._vault.cursor >= head):
-            machine = Machine(self._vault.outbox(), None, self._clock.synchronised())
+            machine = Machine(self._vault.outbox(), None, self._clock.synchronised(), self._found)
         self._bulletin.status(self.state, turn.offset, machine)
         if turn.anew:
             self._bulletin.anew(self.state, head)
@@ -397,7 +477,7 @@ class Engine:
             return turn
         self._restart_decoders()
         turn = self._turn()
-        turn.anew = True
+        turn.anew, self._check_at = True, turn.now
         if not self._began:
             self._start(turn)
         missed, self._missed = self._missed, {}
@@ -407,8 +487,9 @@ class Engine:
 
     def _recall(self, journal: Journal, progress: Callable[[int], None]) -> None:
         """Drops the state and folds what the journal holds."""
-        broker_up = self.state.broker_up
-        self.state = recall(journal, self._setup, self._offset(), progress)._replace(broker_up=broker_up)
+        broker_up, self._notebook = self.state.broker_up, Notebook(self._watched)
+        folded = recall(journal, self._setup, self._offset(), progress, self._notebook)
+        self.state = folded._replace(broker_up=broker_up)
         self._replies = Replies(journal.replies())
 
     # --- the clock, and the end ---
@@ -427,6 +508,9 @@ class Engine:
             turn.decide(e.ClockJumped(turn.now, round(jump / 1_000)))
         if turn.now >= self._retained_until:
             turn.decide(e.AlarmChanged(turn.now, "retained_command", up=False))
+        if turn.now >= self._check_at:
+            self._check_at = turn.now + SELF_CHECK
+            self._duties.check("daily", None)
         self._watch_log(turn)
 
     def _watch_log(self, turn: Turn) -> None:
@@ -434,6 +518,19 @@ class Engine:
         long = self._vault.sound().log_bytes >= LONG_LOG
         detail = f"the journal's log is over {LONG_LOG >> 20} MiB: another program reads the journal for too long"
         turn.decide(e.AlarmChanged(turn.now, "storage", up=long, detail=detail if long else None))
+
+    def _let_go(self, turn: Turn) -> None:
+        """Nothing else is to be done: old events may go, if they are not to be kept."""
+        wall = turn.offset.day(turn.now)
+        old = self._retention.look(self._vault, turn.now, wall, self._clock.synchronised)
+        if old is not None:
+            telling = self._turn()
+            telling.decide(old)
+            self._settle(telling)
+            if self._vault.journal is not None:
+                self._retention.allow(old.last_seq)
+        elif not self._retention.clear(self._vault, turn.now, wall):
+            self._fail(turn)
 
     def _end(self, reason: str) -> None:
         """The orderly end: it is written down that this was no crash."""

@@ -17,6 +17,7 @@ from scannerd.core.evolution import evolve
 from scannerd.core.state import Alarm, Dealt, Round, Setup, State
 from scannerd.journal import JournalDamaged, Record
 from scannerd.messages import decision, microseconds
+from scannerd.notebook import Notebook, Notes
 
 PAGE = 512
 """How many events are read at once while folding."""
@@ -57,6 +58,7 @@ class Checkpoint(BaseModel):
     multi_read_at: dict[str, int]
     alarms: list[tuple[str, str | None, int, str | None]]
     scanners: dict[str, Literal["up", "down"] | None]
+    notes: Notes = Notes()
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,8 +77,8 @@ class Offset:
         return min(wall - self.ahead, self.now)
 
 
-def checkpoint(state: State, offset: Offset) -> bytes:
-    """The state row of a state."""
+def checkpoint(state: State, offset: Offset, notes: Notes | None = None) -> bytes:
+    """The state row of a state, and of what is remembered beside it."""
     moved = _moved(state, offset.day)
     alarms = [(name, scanner, alarm.since, alarm.detail) for (name, scanner), alarm in moved.alarms.items()]
     row = Checkpoint.model_construct(
@@ -90,11 +92,18 @@ def checkpoint(state: State, offset: Offset) -> bytes:
         multi_read_at=dict(moved.multi_read_at),
         alarms=alarms,
         scanners=dict(moved.scanners),
+        notes=notes or Notes(),
     )
     return row.model_dump_json().encode()
 
 
-def recall(journal: Past, setup: Setup, offset: Offset, progress: Callable[[int], None] = lambda _: None) -> State:
+def recall(
+    journal: Past,
+    setup: Setup,
+    offset: Offset,
+    progress: Callable[[int], None] = lambda _: None,
+    notebook: Notebook | None = None,
+) -> State:
     """Folds what the journal holds.
 
     Args:
@@ -102,23 +111,29 @@ def recall(journal: Past, setup: Setup, offset: Offset, progress: Callable[[int]
         setup: the table as it is configured now.
         offset: between the clocks, now.
         progress: told the seq of each page that was folded, so that a long start can say that it lives.
+        notebook: empty; it takes what the journal remembers beside the state.
 
     Raises:
         JournalDamaged: the state row or an event is not what was written.
     """
     try:
-        return _recalled(journal, setup, offset, progress)
+        return _recalled(journal, setup, offset, progress, notebook or Notebook())
     except (ValueError, KeyError, TypeError, AssertionError) as unreadable:
         raise JournalDamaged(f"the journal is damaged: it can't be folded: {unreadable!r}") from unreadable
 
 
-def _recalled(journal: Past, setup: Setup, offset: Offset, progress: Callable[[int], None]) -> State:
-    row = journal.checkpoint()
-    seq, state = (0, State(setup)) if row is None else (row[0], _restored(row[1], setup, offset))
+def _recalled(
+    journal: Past, setup: Setup, offset: Offset, progress: Callable[[int], None], notebook: Notebook
+) -> State:
+    seq, state, row = 0, State(setup), journal.checkpoint()
+    if row is not None:
+        past = Checkpoint.model_validate_json(row[1])
+        notebook.restore(past.notes)
+        seq, state = row[0], _restored(past, setup, offset)
     own = f"{setup.table}/"
     recent = dict.fromkeys(name for name in journal.recent_rounds() if not name.startswith(own))
     for record in _records(journal, seq, progress):
-        state = _folded(state, record, offset)
+        state = _folded(state, record, offset, notebook)
     return state._replace(recent=recent, rounds=journal.rounds)
 
 
@@ -129,14 +144,16 @@ def _records(journal: Past, seq: int, progress: Callable[[int], None]) -> Iterat
         progress(seq)
 
 
-def _folded(state: State, record: Record, offset: Offset) -> State:
+def _folded(state: State, record: Record, offset: Offset, notebook: Notebook) -> State:
     data = json.loads(record.body)["data"]
     told = decision(record.type, data, offset.monotonic(microseconds(record.at)), record.round)
-    return state if told is None else evolve(state, told)
+    if told is None:
+        return state
+    notebook.note(told)
+    return evolve(state, told)
 
 
-def _restored(row: bytes, setup: Setup, offset: Offset) -> State:
-    past = Checkpoint.model_validate_json(row)
+def _restored(past: Checkpoint, setup: Setup, offset: Offset) -> State:
     state = State(
         setup,
         phase=past.phase,

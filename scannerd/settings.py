@@ -187,6 +187,27 @@ class Record(Section):
     """How many recordings are kept; the oldest give way."""
 
 
+class Journal(Section):
+    """Section `[journal]`."""
+
+    keep_days: Count = 0
+    """Events older than so many days are deleted, once they are acknowledged; 0: never."""
+
+    signing_key: Path | None = None
+    """An Ed25519 key that signs each event, which `scannerd journal keygen` writes; by default the systemd credential
+    `signing-key`, where there is one."""
+
+
+class Alarms(Section):
+    """Section `[alarms]`."""
+
+    reject_rate: Count = 5000
+    """More than one rejected read in so many raises `reject_rate`, for a scanner or a card; 0: never."""
+
+    reject_window: Annotated[int, Field(ge=1)] = 20000
+    """Over so many of its last reads."""
+
+
 class Display(Section):
     """Section `[display]`."""
 
@@ -254,6 +275,8 @@ class Config:
     mqtt: Mqtt
     display: Display
     record: Record
+    journal: Journal
+    alarms: Alarms
     digest: str
 
     @property

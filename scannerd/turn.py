@@ -6,9 +6,10 @@ turn is dropped, and its commands are refused for `storage`.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from typing import NamedTuple
 
 from scannerd.canonical import seal
 from scannerd.commands import Answer, Asked, Repeated, Replies, examine, parse
@@ -20,8 +21,27 @@ from scannerd.core.validator import step
 from scannerd.journal import Batch, Head, Record
 from scannerd.messages import CONTRACT, data, told_rounds, utc
 from scannerd.mqtt.notices import CommandReceived, Reply
+from scannerd.notebook import Notes
 from scannerd.readers import Settle
 from scannerd.recall import Offset, checkpoint
+from scannerd.signing import Sign
+
+FOLDED = 5_000
+"""Events after a state row beyond which there is another, though no round ended: a start folds and checks no more."""
+
+
+class Pen(NamedTuple):
+    """How a turn is written down.
+
+    Attributes:
+        sign: signs each event, where there is a key.
+        notes: what a state row keeps beside the state.
+        row: the seq of the last state row.
+    """
+
+    sign: Sign | None = None
+    notes: Callable[[], Notes] = Notes
+    row: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,22 +138,23 @@ class Turn:
         else:
             self.reply(received, Answer(asked.id, ok=False, error=refused.error, message=refused.message))
 
-    def resend(self, received: CommandReceived, asked: Asked, before: int) -> None:
+    def resend(self, received: CommandReceived, asked: Asked, before: int, trimmed: int = 0) -> None:
         """Notes events to be sent again, or refuses a range that is not there.
 
         Args:
             received: the command as it came.
             asked: the same, examined.
             before: the journal's last seq before this turn, whose own events count too.
+            trimmed: the last seq that is deleted.
         """
         fields, head = asked.command.fields, before + len(self.drafts)
         first, last = fields.get("from"), fields.get("to", head)
         last = head if last is None else last
-        if type(first) is int and type(last) is int and 1 <= first <= last <= head:
+        if type(first) is int and type(last) is int and trimmed < first <= last <= head:
             answer = Answer(asked.id, ok=True)
             self.resends.append(Resend(first, last, received, answer))
         else:
-            message = f"from and to are numbers of events, 1 to {head}, from not above to"
+            message = f"from and to are numbers of events, {trimmed + 1} to {head}, from not above to"
             self.reply(received, Answer(asked.id, ok=False, error="bad_range", message=message))
 
     def reply(self, received: CommandReceived, answer: Answer) -> None:
@@ -154,16 +175,25 @@ class Turn:
 
     # --- what is written ---
 
-    def batch(self, journal: str, head: Head, table: str, cursor: int | None, clean: bool | None) -> Batch | None:  # noqa: FBT001
+    def batch(  # noqa: PLR0913, PLR0917 - all that an event or a batch holds beside the turn
+        self,
+        journal: str,
+        head: Head,
+        table: str,
+        cursor: int | None,
+        clean: bool | None,  # noqa: FBT001 - None is a third answer
+        pen: Pen = Pen(),  # noqa: B008 - a frozen tuple
+    ) -> Batch | None:
         """All that the journal must hold before anything is said; None where that is nothing."""
         replies = tuple(self.kept(head.seq))
         if not self.drafts and not replies and cursor is None and clean is None:
             return None
         ended = any(isinstance(told, d.RoundCompleted | d.RoundVoided) for told, _ in self.drafts)
-        row = checkpoint(self.state, self.offset) if ended else None
-        return Batch(tuple(self._records(journal, head, table)), replies, row, cursor, clean)
+        due = ended or head.seq + len(self.drafts) - pen.row > FOLDED
+        row = checkpoint(self.state, self.offset, pen.notes()) if due else None
+        return Batch(tuple(self._records(journal, head, table, pen.sign)), replies, row, cursor, clean)
 
-    def _records(self, journal: str, head: Head, table: str) -> Iterator[Record]:
+    def _records(self, journal: str, head: Head, table: str, sign: Sign | None) -> Iterator[Record]:
         seq, prev = head.seq, head.hash
         for told, round_id in self.drafts:
             seq += 1
@@ -179,7 +209,7 @@ class Turn:
                 "prev": prev,
                 "data": data(told),
             }
-            prev, body = seal(event)
+            prev, body = seal(event, sign)
             yield Record(seq, told.TYPE, round_id, at, prev, body)
 
     def kept(self, before: int) -> Iterator[tuple[str, bytes]]:

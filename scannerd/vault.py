@@ -56,6 +56,11 @@ class Vault:
         return Head() if self.journal is None else self.journal.head
 
     @property
+    def state_seq(self) -> int:
+        """The seq of the last state row, or 0."""
+        return 0 if self.journal is None else self.journal.state_seq
+
+    @property
     def unwritten(self) -> int | None:
         """The cursor, where it has moved since it was written."""
         return self.cursor if self.journal is not None and self.cursor > self.journal.cursor else None
@@ -92,6 +97,22 @@ class Vault:
         self.fault, self._known = None, self.journal.head
         self.cursor = max(self.cursor, self.journal.cursor)
         return True
+
+    def trimmable(self, before: str) -> Head | None:
+        """The last event that is older than `before` and may be deleted, or None."""
+        with suppress(JournalError):  # if there is anything in it, the next write finds out and tells
+            return None if self.journal is None else self.journal.trimmable(before)
+        return None
+
+    def trim(self, upto: int, before: str, limit: int, now: int) -> int | None:
+        """Deletes old events, as `Journal.trim`; None where that failed: the journal is to be opened afresh."""
+        if self.journal is None:
+            return None
+        try:
+            return self.journal.trim(upto, before, limit)
+        except JournalError as failure:
+            self._fail(str(failure), now)
+            return None
 
     def outbox(self) -> Outbox:
         """What waits for the broker."""

@@ -49,8 +49,8 @@ class Envelope(Model):
     """The hash of the event before; 64 zeros at first."""
     hash: Digest
     """SHA-256 over the event without `hash` and `sig`, as canonical JSON (RFC 8785)."""
-    sig: str | None = None
-    """Ed25519 over the hash, where the table has a key."""
+    sig: Annotated[str, Field(pattern="^[0-9a-f]{128}$")] | None = None
+    """Ed25519 over the 32 bytes of the hash, 64 bytes as hex digits; only where the table has a key."""
     data: dict[str, object]
     """The fields of its type."""
 
@@ -126,6 +126,19 @@ class StatusClock(Model):
     """Whether it can be trusted; null where nobody knows."""
 
 
+class StatusSelfCheck(Model):
+    """What the daemon's files were when it last looked: at its start, every 24 h and on command."""
+
+    at: AwareDatetime
+    """When."""
+    code_digest: Digest | None
+    """SHA-256 of the code of the daemon and of the drivers in use; null where it could not be read."""
+    config_digest: Digest | None
+    """SHA-256 of what is configured in the file, as a start would read it; null where it could not be read."""
+    codebooks: dict[str, Digest]
+    """SHA-256 of each scanner's codebook."""
+
+
 class Status(Model):
     """How the daemon is; the last will is such a status with `state` offline."""
 
@@ -151,6 +164,8 @@ class Status(Model):
     """SHA-256 of what is configured."""
     clock: StatusClock
     """The time of day."""
+    self_check: StatusSelfCheck | None
+    """What the daemon runs on; null until it has looked."""
 
 
 class Command(Model):
@@ -218,6 +233,10 @@ class SnapshotCommand(Command):
     """Publishes round, prompt and status anew."""
 
 
+class SelfCheckCommand(Command):
+    """Tell the digests of code, configuration and codebooks, as the event `self_check`."""
+
+
 COMMANDS: dict[str, type[Command]] = {
     "open": OpenCommand,
     "void": VoidCommand,
@@ -227,6 +246,7 @@ COMMANDS: dict[str, type[Command]] = {
     "enter": EnterCommand,
     "resend": ResendCommand,
     "snapshot": SnapshotCommand,
+    "self_check": SelfCheckCommand,
 }
 """Command to the fields of its payload."""
 

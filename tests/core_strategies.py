@@ -99,6 +99,8 @@ others = st.one_of(
         e.AlarmChanged, st.sampled_from(("network", "stalled", "scanner_error")), st.booleans(), scanners, maybe_text
     ),
     _events(e.ClockJumped, st.integers()),
+    _events(e.SelfCheck, st.just("command"), maybe_text, st.just("c" * 64), st.none(), st.just({"shoe": "b" * 64})),
+    _events(e.Trimming, st.just(30), st.integers(1, 9), st.just("a" * 64)),
     _events(e.Started, st.just("1.0"), st.just("d1"), st.sampled_from(("first", "clean", "crash"))),
     _events(e.Stopping, st.text(max_size=5)),
     _events(e.Deadline),

@@ -161,5 +161,13 @@ def gist(told: d.Decision) -> str:  # noqa: C901, PLR0911, PLR0912 - one line a 
             return f"refused {told.error}"
         case d.DaemonStarted():
             return "started"
-        case d.DaemonStopped() | d.ScannerUp() | d.ScannerDown() | d.ClockStepped() | d.BrokerSwitched():
+        case (
+            d.DaemonStopped()
+            | d.ScannerUp()
+            | d.ScannerDown()
+            | d.ClockStepped()
+            | d.BrokerSwitched()
+            | d.SelfChecked()
+            | d.JournalTrimmed()
+        ):
             return type(told).__name__

@@ -12,7 +12,7 @@ from scannerd.contract import Outcome
 from scannerd.core.cards import Card
 from scannerd.core.events import FailedRead, Read, ScannerWentUp
 from scannerd.core.state import Rules, Setup
-from scannerd.engine import Engine, Inbox, Process
+from scannerd.engine import Duties, Engine, Inbox, Process
 from scannerd.inbox import Letter, StopRequested
 from scannerd.journal import Batch, Journal, JournalError, Record
 from scannerd.mqtt.notices import CommandReceived, Connected, Reply
@@ -74,6 +74,7 @@ class FailingJournal(Journal):
     failing: str | None = None
     lands = False
     unreadable = False
+    trimming: str | None = None
 
     def append(self, batch: Batch) -> None:
         """Writes, or fails: with nothing on the disk, or, where it `lands`, with all of it."""
@@ -82,6 +83,13 @@ class FailingJournal(Journal):
         if self.failing is not None:
             self.close()
             raise JournalError(self.failing)
+
+    def trim(self, upto: int, before: str, limit: int) -> int:
+        """Deletes, or fails."""
+        if self.trimming is not None:
+            self.close()
+            raise JournalError(self.trimming)
+        return super().trim(upto, before, limit)
 
     def records(self, after: int, limit: int, upto: int | None = None) -> list[Record]:
         """Reads, or fails."""
@@ -154,7 +162,13 @@ class Table:
     """
 
     def __init__(
-        self, directory: Path, *, clock: FakeClock | None = None, rules: Rules | None = None, scanners: str = "shoe"
+        self,
+        directory: Path,
+        *,
+        clock: FakeClock | None = None,
+        rules: Rules | None = None,
+        scanners: str = "shoe",
+        duties: Duties | None = None,
     ) -> None:
         """Folds the journal and begins; the broker is away and no scanner is known. `scanners` are comma-separated."""
         self.directory, self.clock, self.speaker = directory, clock or FakeClock(), FakeSpeaker()
@@ -175,6 +189,7 @@ class Table:
             vault=vault,
             texts=texts("en"),
             alive=self._fed,
+            duties=duties or Duties(),
         )
 
     def open(self, *, create: bool = False) -> FailingJournal:

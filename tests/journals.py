@@ -16,6 +16,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
     from pathlib import Path
 
+    from scannerd.signing import Sign
+
 TABLE = "tp-01"
 AT = "2026-11-30T02:45:16.123456Z"
 CARD: dict[str, object] = {
@@ -49,6 +51,7 @@ def record(  # noqa: PLR0913 - one argument for each thing an event may differ i
     at: str = AT,
     data: dict[str, object] | None = None,
     table: str = TABLE,
+    sign: Sign | None = None,
 ) -> Record:
     """The event that follows `head`."""
     event = {
@@ -62,7 +65,7 @@ def record(  # noqa: PLR0913 - one argument for each thing an event may differ i
         "prev": head.hash,
         "data": CARD if data is None else data,
     }
-    digest, body = seal(event)
+    digest, body = seal(event, sign)
     return Record(head.seq + 1, kind, round_id, at, digest, body)
 
 

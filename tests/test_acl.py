@@ -33,7 +33,7 @@ ROLES = ("tp-01", "tp-01-engine", "tp-01-supervisor", "tp-01-display", "monitor"
 COMMAND_RIGHTS = {
     "tp-01": set[str](),
     "tp-01-engine": {"open", "hold", "resend", "snapshot"},
-    "tp-01-supervisor": {"void", "hold", "release", "rescan", "enter", "resend", "snapshot"},
+    "tp-01-supervisor": {"void", "hold", "release", "rescan", "enter", "resend", "snapshot", "self_check"},
     "tp-01-display": set[str](),
     "monitor": set[str](),
 }

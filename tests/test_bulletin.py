@@ -9,6 +9,7 @@ from scannerd.bulletin import Bulletin, Fault, Identity, Machine, Outbox, status
 from scannerd.core.cards import Card
 from scannerd.core.prompts import Prompt
 from scannerd.core.state import Alarm, Dealt, Round, Rules, Setup, State
+from scannerd.notebook import Digests
 from scannerd.recall import Offset
 from scannerd.texts import texts
 from tests.fakes import NOON, SECOND, TABLE, FakeSpeaker
@@ -94,7 +95,20 @@ def test_status_tells_who_and_how() -> None:
         "journal": "journal-1",
         "config_digest": "digest-1",
         "clock": {"synchronised": False},
+        "self_check": None,
     } == told
+
+
+def test_status_tells_what_the_daemon_runs_on() -> None:
+    """With a self-check the status has its digests and its time."""
+    found = ("2026-11-30T12:00:00.000000Z", Digests("c" * 64, None, {"shoe": "b" * 64}))
+    told = json.loads(status(IDENTITY, UP, NOW, Machine(checked=found)))
+    assert {
+        "at": "2026-11-30T12:00:00.000000Z",
+        "code_digest": "c" * 64,
+        "config_digest": None,
+        "codebooks": {"shoe": "b" * 64},
+    } == told["self_check"]
 
 
 def test_state_of_the_status() -> None:

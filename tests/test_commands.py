@@ -125,7 +125,7 @@ def test_an_unknown_command_is_answered_with_those_there_are() -> None:
     verdict = judged("shuffle", {"id": "c1"})
     assert isinstance(verdict, Answer)
     assert ("c1", "unknown_command") == (verdict.id, verdict.error)
-    known = "enter, hold, open, release, rescan, resend, snapshot, void"
+    known = "enter, hold, open, release, rescan, resend, self_check, snapshot, void"
     assert f"no command 'shuffle'; there are {known}" == verdict.message
 
 

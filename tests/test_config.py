@@ -13,7 +13,8 @@ import pytest
 from scannerd.config import load
 from scannerd.core.state import Rules
 from scannerd.errors import ConfigError, Exit
-from scannerd.settings import Config, Display, Mqtt, Record, Round, Stanza, Table
+from scannerd.settings import Alarms, Config, Display, Journal, Mqtt, Record, Round, Section, Stanza, Table
+from scannerd.signing import make_pair
 
 ROOT = Path(__file__).parent.parent
 EXAMPLE = ROOT / "config" / "scannerd.example.toml"
@@ -63,17 +64,19 @@ def test_round_section_and_core_agree() -> None:
 def test_example_loads_and_holds_the_defaults() -> None:
     """The example is a valid configuration whose values are the defaults."""
     config = load(EXAMPLE, environ={})
-    assert (Table(id="tp-01"), Round(), Mqtt(), Display(), Record()) == (
+    assert (Table(id="tp-01"), Round(), Mqtt(), Display(), Record(), Journal(), Alarms()) == (
         config.table.model_copy(update={"state_dir": None}),
         config.round,
         config.mqtt,
         config.display,
         config.record,
+        config.journal,
+        config.alarms,
     )
 
 
-@pytest.mark.parametrize("model", [Table, Stanza, Round, Mqtt, Display, Record])
-def test_example_explains_every_key(model: type[Table | Stanza | Round | Mqtt | Display | Record]) -> None:
+@pytest.mark.parametrize("model", [Table, Stanza, Round, Mqtt, Display, Record, Journal, Alarms])
+def test_example_explains_every_key(model: type[Section | Stanza]) -> None:
     """The example shows every key of every section."""
     shown = {line.lstrip("# ").partition(" =")[0] for line in EXAMPLE.read_text(encoding="utf-8").splitlines()}
     assert set() == set(model.model_fields) - shown
@@ -283,3 +286,16 @@ def test_every_packaged_game_is_valid() -> None:
     """Every file of config/games says in TOML what its hands and its order are."""
     for file in (ROOT / "config" / "games").glob("*.toml"):
         assert {"title", "hands", "order"} == tomllib.loads(file.read_text(encoding="utf-8")).keys()
+
+
+def test_signing_key_is_found_and_proved_to_be_one(tmp_path: Path) -> None:
+    """The key is the configured file, else systemd's credential; what is no Ed25519 key is refused with its place."""
+    make_pair(tmp_path / "key", tmp_path / "key.pub")
+    make_pair(tmp_path / "signing-key", tmp_path / "other.pub")
+    credentials = {"CREDENTIALS_DIRECTORY": str(tmp_path)}
+    named = TABLE + SHOE + "[journal]\nsigning_key = 'key'\n"
+    assert tmp_path / "key" == loaded(tmp_path, named, **credentials).journal.signing_key
+    assert tmp_path / "signing-key" == loaded(tmp_path, TABLE + SHOE, **credentials).journal.signing_key
+    assert loaded(tmp_path, TABLE + SHOE).journal.signing_key is None
+    (told,) = problems(tmp_path, TABLE + SHOE + "[journal]\nsigning_key = 'key.pub'\n")
+    assert told.startswith("tp-01.toml:8: journal.signing_key: expected a private key in PEM")

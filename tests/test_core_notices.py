@@ -206,3 +206,21 @@ def test_a_step_of_the_clock_is_told_and_changes_nothing() -> None:
     before = table.state
     assert [d.ClockStepped(1, -28_800_000)] == table.put(e.ClockJumped(1, -28_800_000))
     assert before == table.state
+
+
+def test_a_self_check_is_told_as_it_was_found() -> None:
+    """What a self-check found is an event, and the deal goes on as before."""
+    table = Table().opened()
+    before = table.state
+    found = e.SelfCheck(1, "start", None, "c2", "d", {"shoe": "b"}, ("code",), "c1", "d", {"shoe": "b"})
+    told = d.SelfChecked(1, "start", None, "c2", "d", {"shoe": "b"}, ("code",), "c1", "d", {"shoe": "b"})
+    assert [told] == table.put(found)
+    assert before == table.state
+
+
+def test_a_trimming_is_told_before_it_is_done() -> None:
+    """What is to be deleted for its age is an event with the hash of the last, and the deal goes on as before."""
+    table = Table().opened()
+    before = table.state
+    assert [d.JournalTrimmed(1, 30, 7, "a")] == table.put(e.Trimming(1, 30, 7, "a"))
+    assert before == table.state

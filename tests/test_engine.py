@@ -12,7 +12,7 @@ import pytest
 
 from scannerd.core.events import Noticed, ScannerWentDown
 from scannerd.core.state import Rules
-from scannerd.engine import LONG_LOG
+from scannerd.engine import LONG_LOG, Duties
 from scannerd.errors import ScannerdError
 from scannerd.inbox import Settle, StopRequested, ThreadDied
 from scannerd.journal import JournalDamaged, verify
@@ -857,3 +857,78 @@ def test_log_that_somebody_elses_read_keeps_long_is_alarmed(tmp_path: Path) -> N
     table.deal("9D")
     assert [] == alarms(table)
     assert {"A1": "AS", "B1": "KH", "A2": "9D"} == table.speaker.last("round")["cards"]
+
+
+# --- rejected reads ---
+
+WATCHING = Duties(reject_rate=10, reject_window=20)
+
+
+def reject(table: Table, times: int) -> None:
+    """Reads that fail, a second apart."""
+    for _ in range(times):
+        table.clock.move(SECOND)
+        table.take(table.misread())
+
+
+def test_too_many_rejected_reads_are_alarmed(tmp_path: Path) -> None:
+    """The rejection that passes the threshold raises `reject_rate` behind its event, with the scanner and the rate."""
+    table = Table(tmp_path, duties=WATCHING).ready()
+    reject(table, 2)
+    assert [] == data(table, "alarm_raised")
+    reject(table, 1)
+    assert ["scan_rejected", "alarm_raised"] == table.types()[-2:]
+    detail = "scanner shoe: 3 of its last 3 reads rejected, more than 1 in 10"
+    assert {"alarm": "reject_rate", "scanner": "shoe", "detail": detail} == data(table, "alarm_raised")[0]
+    assert ["reject_rate"] == alarms(table)
+
+
+def test_reject_rate_goes_on_over_restarts(tmp_path: Path) -> None:
+    """The alarm and the counts survive the process; with enough good reads it is cleared."""
+    table = Table(tmp_path, duties=WATCHING, rules=Rules(max_attempts=0)).ready("open")
+    reject(table, 3)
+    for number in range(2):
+        table.crash()
+        table = Table(tmp_path, clock=table.clock, duties=WATCHING, rules=Rules(max_attempts=0)).ready()
+        assert [] == data(table, "alarm_cleared")
+        table.command("open", id=f"again-{number}")
+        table.deal(*SIX)
+        table.pass_time(SECOND)
+    assert ["reject_rate"] == alarms(table)
+    table.command("open", id="last")
+    table.deal(*SIX[:5])
+    assert [] == data(table, "alarm_cleared")
+    table.deal(SIX[5])
+    assert [{"alarm": "reject_rate", "scanner": "shoe", "detail": None}] == data(table, "alarm_cleared")
+
+
+def test_reject_rate_that_was_not_written_is_not_counted(tmp_path: Path) -> None:
+    """Rejections that a failed write took back count for nothing."""
+    table = Table(tmp_path, duties=WATCHING).ready()
+    reject(table, 1)
+    table.fail()
+    reject(table, 2)
+    table.mend()
+    table.pass_time(3 * SECOND)
+    reject(table, 1)
+    assert [] == data(table, "alarm_raised")
+    reject(table, 1)
+    assert ["reject_rate"] == [one["alarm"] for one in data(table, "alarm_raised")]
+
+
+@pytest.mark.parametrize("scanners", ["shoe", "spare"])
+def test_reject_rate_that_nobody_watches_ends(tmp_path: Path, scanners: str) -> None:
+    """With the alarm switched off, or its scanner taken out of the configuration, a start clears it."""
+    table = Table(tmp_path, duties=WATCHING).ready()
+    reject(table, 3)
+    table.crash()
+    duties = WATCHING if scanners == "spare" else Duties()
+    table = Table(tmp_path, clock=table.clock, duties=duties, scanners=scanners).ready()
+    assert ["reject_rate"] == [one["alarm"] for one in data(table, "alarm_cleared")]
+
+
+def test_events_are_signed_with_the_key(tmp_path: Path) -> None:
+    """With a key each event has its signature over its hash, in the journal and so on the wire."""
+    table = Table(tmp_path, duties=Duties(sign=lambda digest: digest[::-1])).ready()
+    assert [str(event["hash"])[::-1] for event in table.events()] == [event["sig"] for event in table.events()]
+    assert verify(tmp_path).sound

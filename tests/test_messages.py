@@ -31,6 +31,18 @@ DATA = {
     "alarm_raised": ["alarm", "scanner", "detail"],
     "alarm_cleared": ["alarm", "scanner", "detail"],
     "clock_stepped": ["by_ms"],
+    "self_check": [
+        "cause",
+        "by",
+        "code_digest",
+        "config_digest",
+        "codebooks",
+        "changed",
+        "previous_code_digest",
+        "previous_config_digest",
+        "previous_codebooks",
+    ],
+    "journal_trimmed": ["keep_days", "last_seq", "last_hash"],
 }
 """The contract's events and the keys of their data, in its order."""
 
@@ -52,6 +64,8 @@ TOLD: list[d.Told] = [
     d.AlarmRaised(1, "stalled", None, None),
     d.AlarmCleared(1, "stalled", None, None),
     d.ClockStepped(1, -5_000),
+    d.SelfChecked(1, "start", None, "c", None, {"shoe": "b"}, ("code",), "a", None, {"shoe": "b"}),
+    d.JournalTrimmed(1, 30, 7, "h"),
 ]
 
 

@@ -16,8 +16,10 @@ from scannerd.core.cards import DECK, Card
 from scannerd.core.evolution import evolve
 from scannerd.core.state import Memory, Rules, Setup, State
 from scannerd.journal import Head, JournalDamaged, Record
+from scannerd.messages import decision
+from scannerd.notebook import Digests, Notebook, Watched
 from scannerd.recall import Checkpoint, Offset, checkpoint, recall
-from scannerd.turn import Turn
+from scannerd.turn import FOLDED, Pen, Turn
 from tests.fakes import MS, NOON, SECOND, SIX, TABLE
 
 SCANNERS = ("shoe", "spare")
@@ -67,6 +69,7 @@ class Live:
         """It starts at noon."""
         self.past, self.at, self.ahead = Past(), 100 * SECOND, NOON
         self.state = State(setup(rules))
+        self.pen = Pen()
         self.take(e.Started(self.at, "1.0", "0" * 64, "first"))
 
     @property
@@ -79,7 +82,7 @@ class Live:
         turn = Turn(self.state, self.offset)
         for event in events:
             turn.decide(event)
-        batch = turn.batch("journal-1", self.past.head, TABLE, None, clean=None)
+        batch = turn.batch("journal-1", self.past.head, TABLE, None, clean=None, pen=self.pen)
         self.state = turn.state
         if batch is None:
             return
@@ -318,3 +321,53 @@ def test_state_row_that_can_not_be_read_is_damage() -> None:
     with pytest.raises(JournalDamaged):
         recall(live.past, setup(), live.offset)
     assert set(row) == set(Checkpoint.model_fields)
+
+
+@given(all_rules, st.lists(actions, max_size=60))
+def test_state_row_may_stand_anywhere(rules: Rules, what: list[Action]) -> None:
+    """A state row after any event, in the middle of a round too, gives the live state as one behind a round does."""
+    live = Live(rules)
+    live.pen = Pen(row=-10_000)
+    live.take(e.ScannerWentUp(live.at, "shoe"))
+    assert live.past.row is not None
+    for action in what:
+        action(live)
+    folded = recall(live.past, live.state.setup, live.offset)
+    assert live.state._replace(memory=Memory(), broker_up=False) == folded._replace(memory=Memory())
+
+
+def test_long_time_without_a_round_leaves_a_state_row() -> None:
+    """Where no round ends for thousands of events there is a state row all the same: no start folds more."""
+    live = Live(Rules(max_attempts=0))
+    rows = []
+    for _ in range(2 * FOLDED + 2):
+        live.at += SECOND
+        live.take(e.FailedRead(live.at, "shoe", "no_read"))
+        if live.past.row is not None and live.past.row[0] != live.pen.row:
+            live.pen = live.pen._replace(row=live.past.row[0])
+            rows.append(live.past.row[0])
+    assert [FOLDED + 1, 2 * FOLDED + 2] == rows
+
+
+def test_notebook_is_remembered() -> None:
+    """How well reads went and the last self-check come from the state row and the events behind it."""
+    watched = Watched(5_000, 20_000, SCANNERS)
+    live, notebook = Live(Rules(max_attempts=0)), Notebook(watched)
+    live.take(e.BrokerChanged(live.at, up=True))
+    live.command("open")
+    check = e.SelfCheck(live.at, "start", None, "c", None, {"shoe": "b"})
+    for before in (True, False):
+        live.pen = Pen(notes=notebook.notes, row=-10_000 if before else live.past.head.seq)
+        live.at += SECOND
+        seen = len(live.past.written)
+        live.take(e.FailedRead(live.at, "shoe", "no_read"), check)
+        if before:
+            for record in live.past.written[seen:]:
+                told = decision(record.type, json.loads(record.body)["data"], 1, record.round)
+                assert told is not None
+                notebook.note(told)
+            live.past.row = (live.past.head.seq, checkpoint(live.state, live.offset, notebook.notes()))
+    found = Notebook(watched)
+    recall(live.past, live.state.setup, live.offset, notebook=found)
+    assert {("scanner", "shoe"): (2, (1, 2))} == found.rejects.counted()
+    assert Digests("c", None, {"shoe": "b"}) == found.checked

@@ -166,6 +166,7 @@ def test_schema_has_every_command() -> None:
         ("enter", {"id", "slot", "card", "by", "reason"}, {"expires"}),
         ("resend", {"id", "from"}, {"by", "reason", "expires", "to"}),
         ("snapshot", {"id"}, {"by", "reason", "expires"}),
+        ("self_check", {"id"}, {"by", "reason", "expires"}),
     ],
 )
 def test_commands_have_their_fields(command: str, required: set[str], optional: set[str]) -> None:

@@ -56,6 +56,7 @@ def command(  # noqa: PLR0913 - a command line's options, by name
     enter    slot=SLOT card=CARD    the due card by hand; --by and --reason are required
     resend   from=SEQ [to=SEQ]      send events again, on the topic `resend`
     snapshot                        publish round, prompt and status anew
+    self_check                      tell the digests of code, configuration and codebooks, as an event
 
     \b
     Examples:

@@ -19,10 +19,12 @@ from scannerd.errors import Exit, UsageError
 from scannerd.journal import JournalReader, verify
 from scannerd.journal.selection import Selection, selected, wire_time
 from scannerd.journal.stats import Counts, Stats, tally
+from scannerd.signing import SigningError, make_pair, prover
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
 
+    from scannerd.journal import Findings
     from scannerd.journal.records import Record
 
 P = ParamSpec("P")
@@ -113,26 +115,65 @@ def tail(where: Path, *, lines: int, follow: bool, as_json: bool) -> None:
 
 @journal.command("verify")
 @of_journal
+@click.option(
+    "--public-key",
+    "keys",
+    multiple=True,
+    type=click.Path(path_type=Path),
+    help="Prove the signatures too; several times, where the key was changed.",
+)
 @click.option("--json", "as_json", is_flag=True, help="The findings as one JSON object.")
-def verify_command(where: Path, *, as_json: bool) -> None:
-    """Prove the chain from end to end; exits 1 and names the seq where it breaks."""
+def verify_command(where: Path, *, keys: tuple[Path, ...], as_json: bool) -> None:
+    """Prove the chain from end to end; exits 1 and names the seq where it breaks.
+
+    Events that were deleted for their age, as an event of the chain allows, are told and are no fault. With a key,
+    events before the first that is signed are told too; one that is not signed behind it is a fault, and so is a
+    journal without any signature.
+    """
     on_terminal = sys.stderr.isatty()
-    findings = verify(where, progress=_show_progress if on_terminal else None)
+    try:
+        proves = [prover(key) for key in keys]
+    except SigningError as error:
+        raise UsageError(str(error)) from error
+    findings = verify(where, keys=proves, progress=_show_progress if on_terminal else None)
     if on_terminal:
         click.echo(err=True)
     if as_json:
         found = [{"seq": finding.seq, "why": finding.why} for finding in findings.found]
         summary = {"table": findings.table, "journal": findings.journal, "events": findings.events}
         head = {"seq": findings.head.seq, "hash": findings.head.hash}
-        _put(_dumped(summary | {"head": head, "sound": findings.sound, "count": findings.count, "findings": found}))
+        trimmed = {"seq": findings.trimmed.seq, "hash": findings.trimmed.hash} if findings.trimmed.seq else None
+        proved = {"trimmed": trimmed, "signed": findings.signed, "unsigned_to": findings.unsigned_to or None}
+        judged = {"sound": findings.sound, "count": findings.count, "findings": found}
+        _put(_dumped(summary | {"head": head} | proved | judged))
     else:
         for finding in findings.found:
             _put(f"{'journal' if finding.seq is None else f'seq {finding.seq}'}: {finding.why}".encode())
+        for line in _remarks(findings):
+            _put(line.encode())
         verdict = "sound" if findings.sound else f"{findings.count} found to be wrong"
         _put(f"{findings.path}: {findings.events} events of table {findings.table}: {verdict}".encode())
     sys.stdout.flush()
     if not findings.sound:
         sys.exit(Exit.DIFFERENCE)
+
+
+@journal.command()
+@click.argument("file", type=click.Path(path_type=Path))
+def keygen(file: Path) -> None:
+    """Write a key that signs events to FILE, and the public one beside it, to FILE.pub; neither may be there.
+
+    FILE is for `[journal] signing_key` or systemd's credential `signing-key`, and for nobody else; FILE.pub is for
+    `scannerd journal verify --public-key`.
+    """
+    public = file.with_name(f"{file.name}.pub")
+    try:
+        make_pair(file, public)
+    except OSError as error:
+        raise UsageError(f"{error.filename}: {error.strerror}") from error
+    except SigningError as error:
+        raise UsageError(str(error)) from error
+    click.echo(f"{file}: the key; {public}: the public key")
 
 
 @journal.command()
@@ -175,6 +216,16 @@ def readable(record: Record) -> str:
     except (ValueError, LookupError, TypeError, AttributeError):
         told = "(unreadable, see `scannerd journal verify`)"
     return f"{record.seq:>8}  {record.at}  {record.round or '-':<12}  {record.type:<15}  {told}".rstrip()
+
+
+def _remarks(findings: Findings) -> Iterator[str]:
+    """What is no fault, but limits what is proved."""
+    if findings.trimmed.seq:
+        yield f"seq 1 to {findings.trimmed.seq}: deleted for their age; proved is what is behind them"
+    if findings.signed is not None:
+        yield f"{findings.signed} events have a proved signature"
+        if findings.unsigned_to and findings.signed:
+            yield f"seq {findings.trimmed.seq + 1} to {findings.unsigned_to}: written before signing was switched on"
 
 
 def stats_lines(counted: Stats) -> Iterator[str]:

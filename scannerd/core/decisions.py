@@ -226,6 +226,34 @@ class ClockStepped:
 
 
 @dataclass(frozen=True, slots=True)
+class SelfChecked:
+    """What the daemon runs on, by digest: where something is not as the check before found it, or somebody asked."""
+
+    TYPE: ClassVar = "self_check"
+    at: int
+    cause: Literal["start", "daily", "command"]
+    by: str | None
+    code_digest: str | None
+    config_digest: str | None
+    codebooks: dict[str, str]
+    changed: tuple[Literal["code", "config", "codebooks"], ...]
+    previous_code_digest: str | None
+    previous_config_digest: str | None
+    previous_codebooks: dict[str, str] | None
+
+
+@dataclass(frozen=True, slots=True)
+class JournalTrimmed:
+    """Old events may be deleted up to a seq: this carries the hash of the last of them, so that the rest is proved."""
+
+    TYPE: ClassVar = "journal_trimmed"
+    at: int
+    keep_days: int
+    last_seq: int
+    last_hash: str
+
+
+@dataclass(frozen=True, slots=True)
 class Bounced:
     """The same again, too soon to be meant: counted only. `what` is a card, a failure's reason or a notice's key."""
 
@@ -272,6 +300,8 @@ Told: TypeAlias = (
     | AlarmRaised
     | AlarmCleared
     | ClockStepped
+    | SelfChecked
+    | JournalTrimmed
 )
 """Decisions that are events of the contract."""
 

@@ -126,6 +126,32 @@ class ClockJumped:
 
 
 @dataclass(frozen=True, slots=True)
+class SelfCheck:
+    """A self-check found these digests; None: unreadable. The shell compares them with those of the one before."""
+
+    at: int
+    cause: Literal["start", "daily", "command"]
+    by: str | None
+    code_digest: str | None
+    config_digest: str | None
+    codebooks: dict[str, str]
+    changed: tuple[Literal["code", "config", "codebooks"], ...] = ()
+    previous_code_digest: str | None = None
+    previous_config_digest: str | None = None
+    previous_codebooks: dict[str, str] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Trimming:
+    """Events up to `last_seq`, whose hash is `last_hash`, are old enough to be deleted."""
+
+    at: int
+    keep_days: int
+    last_seq: int
+    last_hash: str
+
+
+@dataclass(frozen=True, slots=True)
 class Deadline:
     """The time that `State.deadline` named has come."""
 
@@ -144,5 +170,7 @@ Event: TypeAlias = (
     | Stopping
     | AlarmChanged
     | ClockJumped
+    | SelfCheck
+    | Trimming
     | Deadline
 )

@@ -55,7 +55,7 @@ def evolve(state: State, decision: d.Decision) -> State:  # noqa: C901, PLR0911,
             return state._replace(broker_up=decision.up)
         case d.DaemonStarted():
             return state._replace(scanners={}, broker_up=False, memory=Memory())
-        case d.DaemonStopped() | d.ClockStepped() | d.Refused():
+        case d.DaemonStopped() | d.ClockStepped() | d.SelfChecked() | d.JournalTrimmed() | d.Refused():
             return state
         case _ as never:
             assert_never(never)

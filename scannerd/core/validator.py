@@ -66,6 +66,10 @@ def decide(state: State, event: e.Event) -> Decisions:  # noqa: C901, PLR0911, P
             return _alarm(state, event)
         case e.ClockJumped():
             return (d.ClockStepped(event.at, event.by_ms),)
+        case e.SelfCheck():
+            return (_self_checked(event),)
+        case e.Trimming():
+            return (d.JournalTrimmed(event.at, event.keep_days, event.last_seq, event.last_hash),)
         case e.Started():
             return _started(state, event)
         case e.Stopping():
@@ -97,6 +101,21 @@ def _alarm(state: State, change: e.AlarmChanged) -> Decisions:
         return ()
     told = d.AlarmRaised if change.up else d.AlarmCleared
     return (told(change.at, change.alarm, change.scanner, change.detail),)
+
+
+def _self_checked(check: e.SelfCheck) -> d.SelfChecked:
+    return d.SelfChecked(
+        at=check.at,
+        cause=check.cause,
+        by=check.by,
+        code_digest=check.code_digest,
+        config_digest=check.config_digest,
+        codebooks=check.codebooks,
+        changed=check.changed,
+        previous_code_digest=check.previous_code_digest,
+        previous_config_digest=check.previous_config_digest,
+        previous_codebooks=check.previous_codebooks,
+    )
 
 
 def _overdue(state: State, at: int) -> Decisions:

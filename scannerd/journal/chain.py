@@ -7,12 +7,12 @@ from dataclasses import dataclass, field
 from hashlib import sha256
 from typing import TYPE_CHECKING, Final
 
-from scannerd.canonical import FIRST_PREV, canonical, seal
+from scannerd.canonical import FIRST_PREV, canonical
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from scannerd.journal.records import Record
+    from scannerd.journal.records import Meta, Record
 
 _NO_PREV: Final = frozenset({FIRST_PREV})
 _COLUMNS: Final = ("seq", "type", "round", "at", "hash")
@@ -33,12 +33,20 @@ class Chain:
         seq: the row walked last.
         links: the hashes that the next row may name as `prev`. Two where a row's hash is not that of its content:
             that row is told, and the one behind it is not told a second time. Empty behind a gap: anything fits.
+        event: the row walked last as JSON, or None where it is none.
     """
 
     table: str
     journal: str
     seq: int = 0
     links: frozenset[str] = field(default=_NO_PREV)
+    event: dict[str, object] | None = None
+
+    @classmethod
+    def behind(cls, meta: Meta) -> Chain:
+        """Begins with the first row that was not deleted for its age."""
+        trimmed = meta.trimmed.head
+        return cls(meta.table, meta.journal, trimmed.seq, frozenset({trimmed.hash}))
 
     def faults(self, row: Record) -> Iterator[tuple[int, str]]:
         """Yields the seq and the trouble of each fault found at `row`."""
@@ -46,7 +54,7 @@ class Chain:
             yield self._out_of_row(row.seq)
             self.links = frozenset()
         self.seq = row.seq
-        event = _parsed(row.body)
+        event = self.event = _parsed(row.body)
         if event is None:
             self.links = frozenset({row.hash})
             yield row.seq, "the event is no JSON object"
@@ -81,8 +89,7 @@ def _content(row: Record, event: dict[str, object]) -> tuple[str, list[str]]:
     """The hash of what the event says, and what contradicts it in the event and in the columns."""
     bare = {key: value for key, value in event.items() if key not in ("hash", "sig")}
     try:
-        digest, body = seal(bare)
-        exact = row.body == (canonical(event) if "sig" in event else body)
+        digest, exact = sha256(canonical(bare)).hexdigest(), row.body == canonical(event)
     except ValueError as error:
         return row.hash, [f"the event is none: {error}"]
     if event.get("hash") != digest:

@@ -20,7 +20,7 @@ from scannerd.canonical import FIRST_PREV
 from scannerd.journal.anchors import SIDES, side_file
 from scannerd.journal.chain import Chain, state_digest
 from scannerd.journal.errors import JournalMismatch, JournalMissing, damaged, told
-from scannerd.journal.records import Head, Meta, Record
+from scannerd.journal.records import Head, Meta, Record, Trimmed
 from scannerd.journal.schema import APPLICATION_ID, EVENTS, FILE_NAME, LAST_SEQ, META, TABLES, VERSION
 
 if TYPE_CHECKING:
@@ -126,14 +126,17 @@ def read_meta(db: sqlite3.Connection, path: Path) -> Meta:
     rows = db.execute(META).fetchall()
     if len(rows) != 1:
         raise damaged(path, "the row about the journal is missing")
-    table, journal, seq, hash_, cursor, clean, rounds = rows[0]
-    return Meta(table, journal, Head(seq, hash_), cursor, None if clean is None else bool(clean), rounds)
+    table, journal, seq, hash_, cursor, clean, rounds, trimmed_seq, trimmed_hash, trimmed_rounds = rows[0]
+    trimmed = Trimmed(Head(trimmed_seq, trimmed_hash), trimmed_rounds)
+    return Meta(table, journal, Head(seq, hash_), cursor, None if clean is None else bool(clean), rounds, trimmed)
 
 
 def contradiction(meta: Meta) -> str | None:
     """What can't be true of a journal that says this of itself."""
     if not 0 <= meta.cursor <= meta.head.seq:
         return f"the cursor, {meta.cursor}, is not among the events, 0 to {meta.head.seq}"
+    if not 0 <= meta.trimmed.head.seq <= meta.cursor:
+        return f"events up to {meta.trimmed.head.seq} were deleted, though only {meta.cursor} are acknowledged"
     if not 0 <= meta.rounds <= meta.head.seq:
         return f"{meta.rounds} rounds can't be opened by {meta.head.seq} events"
     return None
@@ -153,7 +156,7 @@ def check_tail(db: sqlite3.Connection, path: Path, meta: Meta) -> None:
     """
     if why := contradiction(meta):
         raise damaged(path, why)
-    chain = Chain(meta.table, meta.journal)
+    chain = Chain.behind(meta)
     state = db.execute("SELECT seq, digest, body FROM states ORDER BY seq DESC LIMIT 1").fetchone()
     if state is not None:
         seq, digest, body = state
@@ -218,7 +221,10 @@ def _write_schema(db: sqlite3.Connection, table: str) -> None:
     db.execute("BEGIN IMMEDIATE")
     for statement in TABLES:
         db.execute(statement)
-    db.execute("INSERT INTO meta VALUES (1, ?, ?, 0, ?, 0, NULL, 0, 0)", (table, str(uuid4()), FIRST_PREV))
+    db.execute(
+        "INSERT INTO meta VALUES (1, ?, ?, 0, ?, 0, NULL, 0, 0, 0, ?, 0)",
+        (table, str(uuid4()), FIRST_PREV, FIRST_PREV),
+    )
     db.execute(f"PRAGMA application_id = {APPLICATION_ID}")
     db.execute(f"PRAGMA user_version = {VERSION}")
     db.execute("COMMIT")

@@ -60,6 +60,14 @@ class Head:
 
 
 @dataclass(frozen=True, slots=True)
+class Trimmed:
+    """The last event that was deleted because of its age, and how many rounds had been opened by then."""
+
+    head: Head = Head()
+    rounds: int = 0
+
+
+@dataclass(frozen=True, slots=True)
 class Meta:
     """The journal's one row about itself.
 
@@ -70,6 +78,7 @@ class Meta:
         cursor: the last seq that the broker acknowledged.
         clean: whether the last run ended in an orderly way; None before the first run.
         rounds: how many rounds were opened.
+        trimmed: what was deleted because of its age.
     """
 
     table: str
@@ -78,3 +87,4 @@ class Meta:
     cursor: int
     clean: bool | None
     rounds: int
+    trimmed: Trimmed = Trimmed()

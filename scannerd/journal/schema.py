@@ -16,12 +16,15 @@ VERSION: Final = 1
 
 REPLIES_KEPT: Final = 1_000
 STATES_KEPT: Final = 3
+ROUNDS_KEPT: Final = 1_000
+"""Rounds whose ids stay when their events are deleted: an engine may not give one again."""
 
 TABLES: Final = (
     """CREATE TABLE meta (
         one INTEGER PRIMARY KEY CHECK (one = 1), table_id TEXT NOT NULL, journal TEXT NOT NULL,
         seq INTEGER NOT NULL, hash TEXT NOT NULL, cursor INTEGER NOT NULL, clean INTEGER, rounds INTEGER NOT NULL,
-        openings INTEGER NOT NULL) STRICT""",
+        openings INTEGER NOT NULL, trimmed_seq INTEGER NOT NULL, trimmed_hash TEXT NOT NULL,
+        trimmed_rounds INTEGER NOT NULL) STRICT""",
     """CREATE TABLE events (
         seq INTEGER PRIMARY KEY, type TEXT NOT NULL, round TEXT, at TEXT NOT NULL, hash TEXT NOT NULL,
         body BLOB NOT NULL) STRICT""",
@@ -30,7 +33,9 @@ TABLES: Final = (
     "CREATE TABLE replies (n INTEGER PRIMARY KEY, id TEXT NOT NULL, body BLOB NOT NULL) STRICT",
 )
 
-META: Final = "SELECT table_id, journal, seq, hash, cursor, clean, rounds FROM meta"
+META: Final = (
+    "SELECT table_id, journal, seq, hash, cursor, clean, rounds, trimmed_seq, trimmed_hash, trimmed_rounds FROM meta"
+)
 EVENTS: Final = "SELECT seq, type, round, at, hash, body FROM events WHERE seq > ? AND seq <= ? ORDER BY seq LIMIT ?"
 OPENINGS: Final = """
     SELECT seq, (SELECT seq FROM rounds AS next WHERE next.n = rounds.n + 1) FROM rounds WHERE id = ? ORDER BY n"""

@@ -7,7 +7,7 @@ afresh, so nothing may be added on top of what this object believes.
 from __future__ import annotations
 
 import sqlite3
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Self
 
@@ -16,10 +16,11 @@ from scannerd.journal.anchors import Anchors, side_file
 from scannerd.journal.chain import state_digest
 from scannerd.journal.errors import JournalError, told
 from scannerd.journal.reading import JournalReader
-from scannerd.journal.records import Batch, Head, Meta, Previous, Record
-from scannerd.journal.schema import EVENTS, FILE_NAME, LAST_SEQ, REPLIES_KEPT, STATES_KEPT
+from scannerd.journal.records import Batch, Head, Meta, Previous, Record, Trimmed
+from scannerd.journal.schema import EVENTS, FILE_NAME, LAST_SEQ, REPLIES_KEPT, ROUNDS_KEPT, STATES_KEPT
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
     from pathlib import Path
     from types import TracebackType
 
@@ -42,6 +43,8 @@ class Journal:
         self._db: sqlite3.Connection | None = db
         self._meta = meta
         self._anchors = Anchors.of(path)
+        row = self.checkpoint()
+        self._state_seq = 0 if row is None else row[0]
 
     @classmethod
     def open(cls, directory: Path, table: str, *, create: bool, busy_ms: int = BUSY_MS) -> Journal:
@@ -96,6 +99,16 @@ class Journal:
         return self._meta.rounds
 
     @property
+    def trimmed(self) -> int:
+        """The last seq that was deleted because of its age; 0: none."""
+        return self._meta.trimmed.head.seq
+
+    @property
+    def state_seq(self) -> int:
+        """The seq of the last state row; 0 before the first."""
+        return self._state_seq
+
+    @property
     def log_bytes(self) -> int:
         """The size of the write-ahead log. It grows past some MiB only while someone reads for long."""
         try:
@@ -109,20 +122,54 @@ class Journal:
         Raises:
             JournalError: nothing may be said of the batch. The journal is closed; open it afresh to see what is there.
         """
-        db = self._connection()
-        try:
+        with self._writing() as db:
             after = self._after(batch)
             db.execute("BEGIN IMMEDIATE")
             self._write(db, batch, after)
             self._anchors.check()
             db.execute("COMMIT")
-        except (sqlite3.Error, OSError) as error:
-            self._give_up(db)
-            raise told(self.path, error) from error
-        except BaseException:
-            self._give_up(db)
-            raise
         self._meta = after
+        if batch.checkpoint is not None:
+            self._state_seq = after.head.seq
+
+    def trimmable(self, before: str) -> Head | None:
+        """The last event that may be deleted because of its age, or None.
+
+        The broker has it; it is behind neither the last state row, with what a start proves, nor the opening of the
+        last round that ended. Ages are looked for by halving, as if all times followed each other; `trim` looks at
+        each.
+
+        Args:
+            before: a time as events write it; what is earlier is too old.
+
+        Raises:
+            JournalError: the file can't be read.
+        """
+        low, high = self.trimmed, self._last_trimmable()
+        while low < high:
+            middle = (low + high + 1) // 2
+            low, high = (middle, high) if self._row(middle).at < before else (low, middle - 1)
+        return Head(low, self._row(low).hash) if low > self.trimmed else None
+
+    def trim(self, upto: int, before: str, limit: int) -> int:
+        """Deletes at most `limit` of the oldest events, none behind `upto` or that `trimmable` would keep.
+
+        The file does not shrink: its free pages are what the next events are written to.
+
+        Returns:
+            How many were deleted.
+
+        Raises:
+            JournalError: as for `append`.
+        """
+        old = []
+        for record in self.records(self.trimmed, limit, min(upto, self._last_trimmable())):
+            if record.at >= before:
+                break
+            old.append(record)
+        if old:
+            self._delete(old)
+        return len(old)
 
     def records(self, after: int, limit: int, upto: int | None = None) -> list[Record]:
         """At most `limit` events behind seq `after`, in order, none behind `upto`; for the writer's own thread.
@@ -169,6 +216,44 @@ class Journal:
     ) -> None:
         self.close()
 
+    def _row(self, seq: int) -> Record:
+        return self.records(seq - 1, 1, seq)[0]
+
+    def _last_trimmable(self) -> int:
+        """The seq up to which nothing is needed any more, whatever its age; below `trimmed` where that is nothing."""
+        opened = [row[0] for row in self._select("SELECT seq FROM rounds ORDER BY n DESC LIMIT 2")]
+        return min(self.cursor, self._state_seq - 2, opened[-1] - 1 if opened else self.head.seq)
+
+    def _delete(self, old: list[Record]) -> None:
+        last = old[-1]
+        rounds = self._meta.trimmed.rounds + sum(record.type == "round_opened" for record in old)
+        after = replace(self._meta, trimmed=Trimmed(Head(last.seq, last.hash), rounds))
+        with self._writing() as db:
+            db.execute("BEGIN IMMEDIATE")
+            update = db.execute(
+                "UPDATE meta SET trimmed_seq = ?, trimmed_hash = ?, trimmed_rounds = ? WHERE seq = ?",
+                (last.seq, last.hash, rounds, after.head.seq),
+            )
+            _expect_one(update, self.path)
+            db.execute("DELETE FROM events WHERE seq <= ?", (last.seq,))
+            db.execute("DELETE FROM rounds WHERE n <= ? AND seq <= ?", (after.rounds - ROUNDS_KEPT, last.seq))
+            self._anchors.check()
+            db.execute("COMMIT")
+        self._meta = after
+
+    @contextmanager
+    def _writing(self) -> Iterator[sqlite3.Connection]:
+        """Lends the connection for one transaction; a failure closes the journal."""
+        db = self._connection()
+        try:
+            yield db
+        except (sqlite3.Error, OSError) as error:
+            self._give_up(db)
+            raise told(self.path, error) from error
+        except BaseException:
+            self._give_up(db)
+            raise
+
     def _connection(self) -> sqlite3.Connection:
         if self._db is None:
             raise JournalError(f"{self.path}: the journal is closed")
@@ -199,8 +284,7 @@ class Journal:
             "UPDATE meta SET seq = ?, hash = ?, cursor = ?, clean = ?, rounds = ? WHERE seq = ?",
             (after.head.seq, after.head.hash, after.cursor, after.clean, after.rounds, self._meta.head.seq),
         )
-        if update.rowcount != 1:
-            raise JournalError(f"{self.path}: another process wrote to this journal")
+        _expect_one(update, self.path)
         if batch.records:
             _write_records(db, batch.records, self._meta.rounds)
         if batch.replies:
@@ -218,6 +302,11 @@ class Journal:
         with suppress(sqlite3.Error):
             self.close()
         self._db = None
+
+
+def _expect_one(update: sqlite3.Cursor, path: Path) -> None:
+    if update.rowcount != 1:
+        raise JournalError(f"{path}: another process wrote to this journal")
 
 
 def _checked(db: sqlite3.Connection, path: Path, table: str) -> Meta:
