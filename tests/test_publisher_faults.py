@@ -351,7 +351,7 @@ def test_an_event_above_the_brokers_message_size_is_set_aside(start_broker: Star
         engine.publish(f"{PREFIX}/command/open", b"{}")
         desk.publisher.answer(Reply(b"{}"))
         engine.wait_for(1)
-    assert desk.inbox.of(CommandReceived)
+    desk.inbox.wait_for(CommandReceived)
 
 
 def _with_a_long_event() -> Journal:
