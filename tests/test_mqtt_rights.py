@@ -16,6 +16,7 @@ from scannerd.mqtt.rights import USUAL_SIZE, Rights, Verdict
 from scannerd.mqtt.window import DENIED_RETRY_US
 from scannerd.publisher import Acknowledged, BrokerAlarm, Reply
 from tests.certificates import Authority
+from tests.daemon import StartDaemon, Watcher, start_daemon_fixture  # noqa: F401 - pytest finds it by name
 from tests.mosquitto import StartBroker, broker_fixture, start_broker_fixture  # noqa: F401 - pytest finds them by name
 from tests.proxy import proxy_to
 from tests.publishing import (
@@ -154,6 +155,25 @@ def test_without_mqtt_5_an_event_that_does_not_come_back_is_denied(start_broker:
         desk.inbox.wait_for_alarm("denied", up=False)
         messages = consumer.wait_for(3)
     assert desk.journal.bodies == [message.payload for message in messages]
+
+
+@pytest.mark.fault(87)
+def test_a_daemon_keeps_a_card_that_the_broker_would_drop(start_broker: StartBroker, start_daemon: StartDaemon) -> None:
+    """Under 3.1.1 a card scanned while its topic is denied waits in the outbox, alarmed, and goes out once allowed."""
+    broker = start_broker(acl=NO_CARDS)
+    daemon = start_daemon(broker.url, start=False)
+    daemon.config.write_text(daemon.config.read_text().replace("[mqtt]", "[mqtt]\nprotocol = 4"))
+    daemon.start()
+    with Watcher(broker.port) as watcher:
+        watcher.wait_for_alarm("denied")
+        watcher.wait_for_shown("status", scanners={"shoe": "up"})
+        daemon.send("AS")
+        daemon.wait_for_outcomes(1)
+        watcher.wait_for_shown("round", cards={"A1": "AS"})
+        assert [] == watcher.events("card_accepted")
+        broker.reload(ALLOW)
+        watcher.wait_for_event("card_accepted")
+        watcher.wait_for_alarm("denied", up=False)
 
 
 class Prover:
