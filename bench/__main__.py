@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import runpy
+import sys
 from pathlib import Path
 
-PARTS = ("table", "replaying", "decoders", "readers")
+PARTS = ("table", "pages", "replaying", "decoders", "readers")
+
+sys.path.insert(0, str(Path(__file__).parent))  # the parts use each other, as they do when they run alone
 
 for part in PARTS:
     print(f"\n== {part} ==", flush=True)

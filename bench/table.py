@@ -71,7 +71,7 @@ round_gap_ms = 0
 [mqtt]
 url = "mqtt://127.0.0.1:{port}"
 [display]
-listen = ""
+listen = "{listen}"
 """
 TOPICS = {"bare": "bare/card", "scannerd": "scannerd/v1/bench/event/card_accepted"}
 SIZE = struct.calcsize("<2sq")
@@ -233,10 +233,10 @@ class Running:
 
 
 @contextmanager
-def started(tool: str, tty_name: str, port: int, folder: Path) -> Iterator[Running]:
-    """The tool, ready to read."""
+def started(tool: str, tty_name: str, port: int, folder: Path, listen: str = "") -> Iterator[Running]:
+    """The tool, ready to read; `listen` is where the daemon has its pages, if anywhere."""
     begin = time.monotonic_ns()
-    process = _bare(tty_name, port) if tool == "bare" else _daemon(tty_name, port, folder)
+    process = _bare(tty_name, port) if tool == "bare" else _daemon(tty_name, port, folder, listen)
     running = Running(process.pid, (time.monotonic_ns() - begin) / 1e6)
     time.sleep(0.5)
     try:
@@ -253,9 +253,9 @@ def _bare(tty_name: str, port: int) -> subprocess.Popen[bytes]:
     return process
 
 
-def _daemon(tty_name: str, port: int, folder: Path) -> subprocess.Popen[bytes]:
+def _daemon(tty_name: str, port: int, folder: Path, listen: str) -> subprocess.Popen[bytes]:
     config = folder / "bench.toml"
-    config.write_text(CONFIG.format(folder=folder, tty=tty_name, port=port))
+    config.write_text(CONFIG.format(folder=folder, tty=tty_name, port=port, listen=listen))
     address = str(folder / "notify")
     with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as notify:
         notify.bind(address)
