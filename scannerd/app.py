@@ -11,6 +11,7 @@ from __future__ import annotations
 import queue
 import random
 import signal
+import sys
 import time
 import uuid
 from collections.abc import Callable, Sequence
@@ -28,7 +29,7 @@ from scannerd.display.fanout import Fanout, Tap
 from scannerd.display.hub import Links
 from scannerd.engine import Duties, Engine, Inbox, Process
 from scannerd.errors import UsageError
-from scannerd.inbox import Letter, StopRequested
+from scannerd.inbox import Letter, Reconfigured, ReloadAsked, StopRequested
 from scannerd.journal import Journal
 from scannerd.lock import TableLock
 from scannerd.mqtt.notices import BrokerSettings
@@ -37,9 +38,11 @@ from scannerd.publisher import Publisher
 from scannerd.readers import MachineClock, Reader, Recorded
 from scannerd.recall import Offset
 from scannerd.recorder import Folder, Target
+from scannerd.reload import Reloader
 from scannerd.self_check import SelfCheck, digests_of
 from scannerd.settings import Config, Scanner
 from scannerd.signing import Sign, SigningError, signer
+from scannerd.standing import StatusLine
 from scannerd.systemd import Notifier
 from scannerd.texts import texts
 from scannerd.vault import Vault
@@ -87,6 +90,7 @@ class App:
         self.readers = {scanner.name: _reader(scanner, self.inbox.put, record) for scanner in config.scanners}
         words = texts(config.table.language)
         self.self_check = SelfCheck(lambda: digests_of(config), self.inbox.put)
+        self.reloader = Reloader(config, self._take_over, notifier, clock.now)
         self.engine = Engine(
             setup,
             process,
@@ -95,7 +99,7 @@ class App:
             vault=vault,
             texts=words,
             alive=self._feed,
-            duties=_duties(config, self.self_check),
+            duties=_duties(config, self.self_check, self.reloader),
         )
         will = status(self.engine.identity, State(setup), Offset(0, 0), Machine(), offline=True)
         tap = Tap(post, clock.wall)
@@ -110,6 +114,7 @@ class App:
         )
         self.fanout = Fanout(self.publisher, tap, clock.wall)
         self.display = self._pages(process.session, clock, post)
+        self._status_line = StatusLine(config.table.id, notifier)
         self._watchdog = Watchdog(notifier, self.publisher, tuple(self.readers.values()))
 
     def run(self) -> None:
@@ -129,7 +134,7 @@ class App:
             for reader in self.readers.values():
                 reader.start()
                 started.append(reader)
-            self._notifier.ready(f"table {self._config.table.id}")
+            self._notifier.ready()
             self._log.info("ready", table=self._config.table.id, scanners=list(self.readers), version=__version__)
             self.engine.run()
             self._notifier.stopping()
@@ -155,6 +160,18 @@ class App:
         """Asks for an orderly end; returns at once."""
         self.inbox.put(StopRequested(reason))
 
+    def reload(self) -> None:
+        """Asks for the configuration to be read anew; returns at once."""
+        self.inbox.put(ReloadAsked())
+
+    def _take_over(self, config: Config) -> None:
+        """Goes by what of a configuration can change while the daemon runs; called in the reloader's thread."""
+        alarms, language = config.alarms, config.table.language
+        words, days = texts(language), config.journal.keep_days
+        self.inbox.put(Reconfigured(words, days, alarms.reject_rate, alarms.reject_window, config.digest))
+        if self.display is not None:
+            self.display.speak(language)
+
     def _pages(self, session: str, clock: SystemClock, post: Callable[[Letter], None]) -> Display | None:
         config = self._config
         place = Place(config.table.id, config.table.language, __version__, session, config.state_dir)
@@ -177,6 +194,7 @@ class App:
 
     def _feed(self) -> None:
         self._watchdog.feed()
+        self._status_line.show(self.engine.state)
         if self._capture is not None and self.engine.state.phase in {"idle", "complete"}:
             self._capture.pause()
 
@@ -186,7 +204,7 @@ class App:
 
 
 def run(config: Config, record_to: Target | None = None) -> None:
-    """Runs the daemon of one table in this process, until SIGTERM or SIGINT.
+    """Runs the daemon of one table in this process, until SIGTERM or SIGINT; SIGHUP has the configuration read anew.
 
     Args:
         config: the table's.
@@ -205,7 +223,7 @@ def run(config: Config, record_to: Target | None = None) -> None:
         target = record_to or _folder(config)
         capture = None if target is None else Capture(config, target, SystemClock().now)
         app = App(config, journal, Notifier(), capture)
-        _on_signals(app.stop)
+        _on_signals(app)
         app.run()
 
 
@@ -226,7 +244,7 @@ def broker_settings(config: Config, journal_id: str) -> BrokerSettings:
     )
 
 
-def _duties(config: Config, check: SelfCheck) -> Duties:
+def _duties(config: Config, check: SelfCheck, reloader: Reloader) -> Duties:
     """What the engine does beside dealing."""
     key = config.journal.signing_key
     return Duties(
@@ -235,6 +253,7 @@ def _duties(config: Config, check: SelfCheck) -> Duties:
         reject_window=config.alarms.reject_window,
         keep_days=config.journal.keep_days,
         check=check.ask,
+        reload=reloader.ask,
     )
 
 
@@ -286,10 +305,15 @@ def _record_nothing(_recorded: Recorded) -> None:
     """Without a capture."""
 
 
-def _on_signals(stop: Callable[[str], None]) -> None:
+def _on_signals(app: App) -> None:
     def asked(number: int, frame: FrameType | None) -> None:
         del frame
-        stop(signal.Signals(number).name)
+        if number == reloading:
+            app.reload()
+        else:
+            app.stop(signal.Signals(number).name)
 
-    for number in (signal.SIGTERM, signal.SIGINT):
+    # On a terminal SIGHUP says that it is gone, and whoever ran us there with it.
+    reloading = None if sys.stderr.isatty() else signal.SIGHUP
+    for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
         signal.signal(number, asked)

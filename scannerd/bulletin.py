@@ -6,6 +6,7 @@ made at; a new seq alone is no change, for then nothing in it is different.
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Literal
@@ -100,6 +101,14 @@ class Bulletin:
         self._prompt = (prompt, dumps(told))
         self._show("prompt", self._prompt[1])
         return True
+
+    def change(self, identity: Identity, texts: Texts) -> None:
+        """From now on another configuration is told of, in another language; a prompt that stands is told anew."""
+        self._identity, self._texts, self._condition = identity, texts, None
+        if self._prompt is not None:
+            prompt, before = self._prompt
+            self._prompt = (prompt, dumps(json.loads(before) | {"text": texts.sentence(prompt)}))
+            self._show("prompt", self._prompt[1])
 
     def round(self, state: State, seq: int) -> None:
         """Shows the round."""

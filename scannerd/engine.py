@@ -30,6 +30,8 @@ from scannerd.inbox import (
     CheckCause,
     Checked,
     Letter,
+    Reconfigured,
+    ReloadAsked,
     Settle,
     StopRequested,
     ThreadDied,
@@ -131,6 +133,7 @@ class Duties:
         reject_window: over so many of the last reads.
         keep_days: how long acknowledged events are kept; 0: for ever.
         check: begins a self-check, whose result comes as a letter; must not block.
+        reload: begins to read the configuration anew, whose result comes as a letter; must not block.
     """
 
     sign: Sign | None = None
@@ -138,6 +141,7 @@ class Duties:
     reject_window: int = 1
     keep_days: int = 0
     check: Callable[[CheckCause, str | None], None] = lambda _cause, _by: None
+    reload: Callable[[], None] = lambda: None
 
 
 Inbox: TypeAlias = "queue.SimpleQueue[Letter]"
@@ -322,6 +326,10 @@ class Engine:
                 self._vault.cursor = max(self._vault.cursor, letter.upto)
             case Checked():
                 self._checked(turn, letter)
+            case ReloadAsked():
+                self._duties.reload()
+            case Reconfigured():
+                self._reconfigure(turn, letter)
             case Settle():
                 turn.settles.append(letter)
             case StatusSeen():
@@ -368,6 +376,17 @@ class Engine:
             self._notebook.checked = found  # the next round's state row keeps it
         if changed or checked.cause == "command":
             self._decide_noted(turn, e.SelfCheck(turn.now, checked.cause, checked.by, *found, changed, *was))
+
+    def _reconfigure(self, turn: Turn, new: Reconfigured) -> None:
+        """Goes by another configuration; a self-check then writes down that there is one."""
+        self.identity = replace(self.identity, config_digest=new.config_digest)
+        self._bulletin.change(self.identity, new.texts)
+        self._retention.keep(new.keep_days)
+        self._watched = Watched(new.reject_rate, new.reject_window, self._setup.scanners)
+        self._notebook.watch(self._watched)
+        if self._vault.journal is not None:
+            self._watch_rejects(turn)
+        self._duties.check("command", "reload")
 
     def _change(self, turn: Turn, key: object, change: e.Event) -> None:
         """What stays true until it changes again is kept for later while nothing can be written."""

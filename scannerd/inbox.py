@@ -9,8 +9,9 @@ from scannerd.core.events import FailedRead, Noticed, Read, ScannerWentDown, Sca
 from scannerd.mqtt.notices import Notice, ThreadDied
 from scannerd.notebook import Digests
 from scannerd.readers import Settle
+from scannerd.texts import Texts
 
-__all__ = ["CheckCause", "Checked", "Letter", "Settle", "StopRequested", "ThreadDied"]
+__all__ = ["CheckCause", "Checked", "Letter", "Reconfigured", "ReloadAsked", "Settle", "StopRequested", "ThreadDied"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -18,6 +19,22 @@ class StopRequested:
     """The process is to end in an orderly way; `reason` is journalled."""
 
     reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class ReloadAsked:
+    """The configuration is to be read anew."""
+
+
+@dataclass(frozen=True, slots=True)
+class Reconfigured:
+    """The configuration was read anew: what of it can change while the daemon runs, and the digest of the whole."""
+
+    texts: Texts
+    keep_days: int
+    reject_rate: int
+    reject_window: int
+    config_digest: str
 
 
 CheckCause: TypeAlias = Literal["start", "daily", "command"]
@@ -34,5 +51,15 @@ class Checked:
 
 
 Letter: TypeAlias = (
-    Read | FailedRead | Noticed | ScannerWentUp | ScannerWentDown | Settle | Notice | Checked | StopRequested
+    Read
+    | FailedRead
+    | Noticed
+    | ScannerWentUp
+    | ScannerWentDown
+    | Settle
+    | Notice
+    | Checked
+    | ReloadAsked
+    | Reconfigured
+    | StopRequested
 )

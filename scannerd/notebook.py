@@ -61,6 +61,11 @@ class Notebook:
         self.rejects = RejectRate(*watched)
         self.checked: Digests | None = None
 
+    def watch(self, watched: Watched) -> None:
+        """From now on another reject rate is too high; what was counted counts on."""
+        self._watched = watched
+        self.rejects = RejectRate(*watched, self.rejects.counted())
+
     def restore(self, notes: Notes) -> None:
         """Takes what a state row kept."""
         past = {(kind, which): Counted(reads, rejected) for kind, which, reads, rejected in notes.reads}

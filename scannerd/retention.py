@@ -37,6 +37,12 @@ class Retention:
         self._look_at = now + FIRST
         self._upto = 0
 
+    def keep(self, days: int) -> None:
+        """From now on events are kept for so many days, 0 for ever: then what was about to go stays, too."""
+        self._keep_days = days
+        if not days:
+            self._upto = 0
+
     def look(self, vault: Vault, now: int, wall: int, synchronised: Callable[[], bool | None]) -> Trimming | None:
         """What is to be told before events may go, once a day.
 
