@@ -16,6 +16,7 @@ from scannerd.driver_help import options
 from scannerd.errors import Exit
 from scannerd.registry import Registry
 from scannerd.settings import Config
+from tests.test_registry import package
 
 CONFIG = Path(__file__).parent.parent / "config"
 EXAMPLES = CONFIG / "examples"
@@ -119,6 +120,16 @@ def test_codebook_is_required_where_the_driver_has_none() -> None:
     """Without `codes` the stanza of a tag reader does not fit the schema."""
     text = (EXAMPLES / "rfid-serial.toml").read_text(encoding="utf-8")
     assert ["$.scanner[0]"] == wrong(text.replace('codes = "rfid-deck.toml"', ""))
+
+
+def test_schema_has_the_drivers_of_others_too(tmp_path: Path) -> None:
+    """Each driver that can be used is in the schema with its own options; one that can't is left out."""
+    packages = package(tmp_path, "theirs", good="tests.test_registry:Good", broken="tests.test_registry:Nameless")
+    wide = Draft202012Validator(config_schema(Registry(packages)))
+    text = '[table]\nid = "tp-01"\n[[scanner]]\nname = "shoe"\nurl = "/dev/x"\ncodes = "rank-suit"\nspeed = 3\n'
+    assert wide.is_valid(tomllib.loads(f'{text}driver = "good"'))
+    assert not wide.is_valid(tomllib.loads(f'{text}driver = "good"\nmode = "idle"'))
+    assert not wide.is_valid(tomllib.loads(f'{text}driver = "broken"'))
 
 
 def test_schema_leaves_out_what_has_no_value() -> None:

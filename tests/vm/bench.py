@@ -14,6 +14,7 @@ TREE = Path(__file__).parents[2]
 PLAN = ("A1", "B1", "A2", "B2", "A3", "B3")
 PACE_S = 0.5
 RULES = "/etc/udev/rules.d"
+CONFIG = "/etc/scannerd/tp-01.toml"
 
 
 @dataclass(frozen=True)
@@ -79,7 +80,8 @@ def install(machine: Machine, wheel: Path, report: Report) -> Bench:
     machine.write(GADGET, guest_file("gadget").read_bytes())
     machine.write(f"/etc/systemd/system/{_unit().name}", _unit().read_bytes())
     machine.write(f"{RULES}/65-scannerd.rules", (TREE / "udev/65-scannerd.rules").read_bytes())
-    machine.write("/etc/scannerd/tp-01.toml", guest_file("tp-01.toml").read_bytes())
+    machine.write(CONFIG, guest_file("tp-01.toml").read_bytes())
+    machine.write("/etc/credstore/scannerd-tp-01.mqtt-password", "not used, for there is no user")
     machine.run(f"chmod +x {GADGET}; systemctl daemon-reload; udevadm control --reload; systemctl start mosquitto")
     return Bench(
         machine,

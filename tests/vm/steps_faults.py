@@ -1,10 +1,11 @@
-"""What happens to the process: stopped and continued, killed in mid-round, asked to end."""
+"""What happens to the process: reloaded, stopped and continued, killed in mid-round, asked to end."""
 
 from __future__ import annotations
 
 import time
 
-from tests.vm.bench import PLAN, Bench
+from scannerd.texts import texts
+from tests.vm.bench import CONFIG, PLAN, Bench
 from tests.vm.report import at_most, same
 from tests.vm.steps_plugging import hidraw_nodes
 from tests.vm.steps_rules import typed
@@ -25,12 +26,39 @@ STOP_S = 5.0
 
 def run(bench: Bench) -> None:
     """All checks of this part; the daemon has ended at its end."""
+    _has_its_secrets(bench)
+    _reloads(bench)
     _stands_still(bench)
     _is_killed(bench)
     _hangs(bench)
     _ends(bench)
     _loses_power(bench)
     _has_all_events(bench)
+
+
+def _has_its_secrets(bench: Bench) -> None:
+    with bench.report.check("a secret of the credential store reaches the daemon, a missing one stops nothing"):
+        same("mqtt-password", bench.machine.run(f"ls /run/credentials/{UNIT}").strip())
+
+
+def _reloads(bench: Bench) -> None:
+    with bench.report.check("reloaded, it goes by another language, and by the old one where the file is broken"):
+        bench.open_round()
+        for old, new, text in (
+            ("[table]", '[table]\nlanguage = "es"', texts("es")),
+            ("[table]", "[tabel]", texts("es")),
+            ("[tabel]", "[table]", texts("es")),
+            ('language = "es"', 'language = "en"', texts("en")),
+        ):
+            config = bench.machine.run(f"cat {CONFIG}")
+            bench.machine.write(CONFIG, config.replace(old, new))
+            bench.machine.run(f"systemctl reload {UNIT}")
+            bench.machine.wait("reloaded", lambda: bench.service("ActiveState")["ActiveState"] == "active", START_S)
+            bench.table.expect_retained("prompt", text=text.prompts["deal"].format(slot=PLAN[0]))
+        bench.void_round()
+        bench.table.rest()
+        shown = bench.service("StatusText", "NRestarts")
+        same(("Table tp-01: idle", "0"), (shown["StatusText"], shown["NRestarts"]))
 
 
 def _stands_still(bench: Bench) -> None:
