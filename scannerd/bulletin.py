@@ -139,6 +139,7 @@ def status(identity: Identity, state: State, offset: Offset, machine: Machine, *
     alarms: list[dict[str, object]] = [
         {"alarm": name, "scanner": scanner, "since": utc(offset.day(alarm.since)), "detail": alarm.detail}
         for (name, scanner), alarm in state.alarms.items()
+        if machine.fault is None or name != "storage"  # the fault is the worse of the two
     ]
     if machine.fault is not None:
         since = utc(offset.day(machine.fault.since))

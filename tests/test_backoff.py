@@ -12,6 +12,7 @@ def test_first_try_at_once() -> None:
     assert Backoff(lambda: 1.0).next() == 0
 
 
+@pytest.mark.fault(17)
 def test_bound_doubles_to_the_cap() -> None:
     """With the worst luck the waits double until they reach the cap, and stay there."""
     backoff = Backoff(lambda: 1.0, least=0.5, cap=3.0)

@@ -932,3 +932,14 @@ def test_events_are_signed_with_the_key(tmp_path: Path) -> None:
     table = Table(tmp_path, duties=Duties(sign=lambda digest: digest[::-1])).ready()
     assert [str(event["hash"])[::-1] for event in table.events()] == [event["sig"] for event in table.events()]
     assert verify(tmp_path).sound
+
+
+def test_journal_that_fails_with_a_long_log_is_one_alarm(tmp_path: Path) -> None:
+    """Of a long log and a journal that can't be written the status tells the latter alone."""
+    table = Table(tmp_path).ready("open")
+    os.truncate(tmp_path / "journal.db-wal", LONG_LOG)
+    table.deal("AS")
+    table.fail()
+    table.deal("KH")
+    assert ["storage"] == alarms(table)
+    assert "the disk is full" in json.dumps(table.speaker.last("status"))
