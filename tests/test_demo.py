@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import signal
+import socket
 import subprocess
 import sys
 from datetime import UTC, datetime
@@ -30,6 +32,23 @@ def test_demo_deals_rounds_and_ends_by_itself(rounds: int) -> None:
     assert ["Player A   (A: high card, B: high card)"] * rounds == after(done.stdout, "  result: ")
     assert ["Player A 0.95:1"] * rounds == after(done.stdout, "  pays:   ")
     assert rounds == len(after(done.stdout, "  bets:   "))
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
+def test_demo_leaves_nothing_behind(number: signal.Signals) -> None:
+    """However the demo is ended, broker and pages are gone with it."""
+    command = [sys.executable, "-u", "-m", "scannerd", "demo"]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as demo:
+        assert demo.stdout is not None
+        ports = [
+            int(line.rstrip("/\n").rpartition(":")[2]) for line in (next(demo.stdout) for _ in range(3)) if "//" in line
+        ]
+        demo.send_signal(number)
+        assert 0 == demo.wait(30)
+    assert 2 == len(ports)
+    for port in ports:
+        with pytest.raises(ConnectionRefusedError):
+            socket.create_connection(("127.0.0.1", port))
 
 
 def after(printed: str, mark: str) -> list[str]:

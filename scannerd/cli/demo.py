@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import signal
+
 import click
 
 from scannerd.errors import UsageError
@@ -22,6 +24,8 @@ def demo(rounds: int | None, speed: float) -> None:
     """
     from scannerd import demo as table  # noqa: PLC0415 - brings paho, which `--help` does not need
 
+    for number in (signal.SIGTERM, signal.SIGHUP):  # what was started must end with us, however that comes
+        signal.signal(number, signal.default_int_handler)
     try:
         table.run(rounds, speed, click.echo)
     except KeyboardInterrupt:
