@@ -92,6 +92,7 @@ class Figures:
 
 def main() -> None:
     """Measures both and prints a table with their ratios."""
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))  # so that what was started ends too
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--lines", type=int, default=400)
     parser.add_argument("--burst", type=int, default=20_000)
