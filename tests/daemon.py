@@ -107,20 +107,21 @@ class Daemon:
         assert self._process is not None, "the daemon was never started"
         return self._process
 
-    def launch(self) -> subprocess.Popen[bytes]:
-        """Starts the process and returns at once."""
+    def launch(self, *dying: str) -> subprocess.Popen[bytes]:
+        """Starts the process and returns at once; with a step and a count it dies there, see `tests.crashing`."""
+        how = ["tests.crashing", str(self.config), *dying] if dying else ["scannerd", "run", "-c", str(self.config)]
         with (self.folder / "stderr").open("ab") as errors:
             self._process = subprocess.Popen(
-                [sys.executable, "-m", "scannerd", "run", "-c", str(self.config)],
+                [sys.executable, "-m", *how],
                 stderr=errors,
                 env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path), "NOTIFY_SOCKET": str(self.manager.path)},
             )
         return self._process
 
-    def start(self) -> None:
-        """Starts the process and returns when it is ready."""
+    def start(self, *dying: str) -> None:
+        """Starts the process and returns when it is ready; `dying` as for `launch`."""
         since = len(self.manager.heard)
-        self.launch()
+        self.launch(*dying)
         self.manager.wait_for("READY=1", since)
 
     def send(self, *codes: str) -> None:

@@ -6,14 +6,16 @@ import json
 import random
 import signal
 import sqlite3
+import subprocess
 from collections.abc import Iterator
-from contextlib import closing
+from contextlib import closing, suppress
 from pathlib import Path
 
 import pytest
 
 from scannerd.core.cards import DECK
 from scannerd.journal import Batch, Head, JournalReader, verify
+from tests.crashing import STEPS
 from tests.daemon import BOUND_S, PREFIX, Daemon, StartDaemon, Watcher, let_pass, start_daemon_fixture
 from tests.fakes import SIX
 from tests.journals import REJECTION, opened, record
@@ -26,6 +28,9 @@ __all__ = ["broker_fixture", "start_broker_fixture", "start_daemon_fixture"]
 QUICK = 'start = "auto"\nmin_gap_ms = 0\nround_gap_ms = 0\nbounce_ms = 0\nmax_attempts = 0'
 ROUNDS = 500
 KILLS = 20
+DEATH_CARDS = 100
+AT_START = {"acknowledged": 3, "marked": 3}
+"""Marks that the start itself may make before a card comes."""
 
 
 def decks(chance: random.Random) -> Iterator[str]:
@@ -48,17 +53,25 @@ class Shoe:
         self._told += count if patience is None else patience
         self._daemon.wait_for_outcomes(self._told)
 
+    def deal_to_death(self) -> None:
+        """Sends a card at a time until the daemon is dead."""
+        for _ in range(DEATH_CARDS):
+            self._daemon.send(next(self._cards))
+            with suppress(subprocess.TimeoutExpired):
+                self._daemon.process.wait(BOUND_S / DEATH_CARDS)
+                return
+
     def new_daemon(self) -> None:
         """Another process tells outcomes from now on."""
         self._daemon.forget_beeps()
         self._told = 0
 
 
-def start_dealing(daemon: Daemon, consumer: Subscriber) -> None:
+def start_dealing(daemon: Daemon, consumer: Subscriber, *dying: str) -> None:
     """Starts the daemon and returns when its scanner is up, as a consumer hears; what came before may come again."""
     known = {message.payload for message in consumer.messages}
     mark = len(consumer.messages)
-    daemon.start()
+    daemon.start(*dying)
 
     def is_up() -> bool:
         return any(b'"scanner_up"' in one.payload and one.payload not in known for one in consumer.messages[mark:])
@@ -86,6 +99,29 @@ def test_killed_at_any_moment(broker: Mosquitto, start_daemon: StartDaemon) -> N
             start_dealing(daemon, consumer)
         while sum(record.type == "round_completed" for record in daemon.records()) < ROUNDS:
             shoe.deal(120)
+        assert 0 == daemon.stop()
+        consumer.wait(lambda: b'"daemon_stopped"' in consumer.messages[-1].payload)
+    in_order = list(dict.fromkeys(message.payload for message in consumer.messages))
+    assert [record.body for record in daemon.records()] == in_order
+    assert verify(daemon.state_dir).sound
+    _rounds_are_right(in_order)
+
+
+@pytest.mark.parametrize("step", STEPS)
+def test_killed_at_every_step(broker: Mosquitto, start_daemon: StartDaemon, step: str) -> None:
+    """Killed at each step from decision to mark, it told only what is on the disk, and tells that once and in order."""
+    daemon = start_daemon(broker.url, QUICK, start=False)
+    shoe = Shoe(daemon, random.Random(STEPS.index(step)))  # noqa: S311 - a shoe
+    with Subscriber(broker.port, f"{PREFIX}/event/+", session=True, client_id="engine") as consumer:
+        for count in (1, 2, 6):
+            start_dealing(daemon, consumer, step, str(count + AT_START.get(step, 0)))
+            shoe.deal_to_death()
+            assert -signal.SIGKILL == daemon.process.returncode
+            written = {record.body for record in daemon.records()}
+            assert {message.payload for message in consumer.messages} <= written
+            shoe.new_daemon()
+        start_dealing(daemon, consumer)
+        shoe.deal(12)
         assert 0 == daemon.stop()
         consumer.wait(lambda: b'"daemon_stopped"' in consumer.messages[-1].payload)
     in_order = list(dict.fromkeys(message.payload for message in consumer.messages))
