@@ -6,7 +6,7 @@ import runpy
 import sys
 from pathlib import Path
 
-PARTS = ("table", "pages", "replaying", "decoders", "readers")
+PARTS = ("table", "journal", "pages", "replaying", "decoders", "readers")
 
 sys.path.insert(0, str(Path(__file__).parent))  # the parts use each other, as they do when they run alone
 

@@ -236,7 +236,7 @@ class Journal:
             )
             _expect_one(update, self.path)
             db.execute("DELETE FROM events WHERE seq <= ?", (last.seq,))
-            db.execute("DELETE FROM rounds WHERE n <= ? AND seq <= ?", (after.rounds - ROUNDS_KEPT, last.seq))
+            db.execute("DELETE FROM rounds WHERE n <= ?", (min(rounds, after.rounds - ROUNDS_KEPT),))
             self._anchors.check()
             db.execute("COMMIT")
         self._meta = after
