@@ -13,6 +13,7 @@ import pytest
 
 from scannerd.canonical import FIRST_PREV, seal
 from scannerd.journal import verify
+from scannerd.signing import make_pair, prover
 from tests.daemon import PREFIX, Daemon, StartDaemon, Watcher, let_pass, start_daemon_fixture
 from tests.fakes import SIX
 from tests.mosquitto import Mosquitto, StartBroker, broker_fixture, start_broker_fixture
@@ -464,3 +465,26 @@ def test_ready_is_said_once_by_the_daemon_itself(start_daemon: StartDaemon) -> N
 def _verdict(reply: dict[str, object]) -> tuple[object, object]:
     """Whether it was carried out, and its number or its error."""
     return reply["ok"], reply["seq"] if reply["ok"] else reply["error"]
+
+
+def test_signed_and_checked(broker: Mosquitto, start_daemon: StartDaemon, tmp_path: Path) -> None:
+    """With a key each event is signed and proved; a self-check is on the status, and an event where somebody asks."""
+    daemon = start_daemon(broker.url, QUICK, start=False)
+    make_pair(tmp_path / "key", tmp_path / "key.pub")
+    daemon.config.write_text(f'{daemon.config.read_text()}[journal]\nsigning_key = "{tmp_path / "key"}"\n')
+    with Watcher(broker.port) as watcher:
+        begin(daemon, watcher)
+        watcher.wait(lambda: watcher.shown("status").get("self_check") is not None)
+        found = watcher.shown("status")["self_check"]
+        assert isinstance(found, dict)
+        assert watcher.shown("status")["config_digest"] == found["config_digest"]
+        assert (True, None) == _verdict(watcher.command("self_check", by="eva"))
+        event = watcher.wait_for_event("self_check")
+        assert isinstance(event["data"], dict)
+        assert ("command", "eva", found["code_digest"]) == tuple(
+            event["data"][key] for key in ("cause", "by", "code_digest")
+        )
+        assert 0 == daemon.stop()
+    proves = prover(tmp_path / "key.pub")
+    found_all = verify(daemon.state_dir, keys=[proves])
+    assert (True, len(daemon.records()), 0) == (found_all.sound, found_all.signed, found_all.unsigned_to)

@@ -171,6 +171,10 @@ def test_only_the_last_thousand_ids_stay(tmp_path: Path) -> None:
     ("statement", "why"),
     [
         ("DELETE FROM events WHERE seq = 13", "the row is missing"),
+        (
+            "INSERT INTO events SELECT 12, type, round, at, hash, body FROM events WHERE seq = 13",
+            "the row is none of this journal's: seq begins at 13",
+        ),
         ("UPDATE meta SET trimmed_hash = hex(randomblob(32))", "prev is not the hash of seq 12"),
         ("UPDATE meta SET trimmed_seq = 11", "the row is missing"),
         ("UPDATE meta SET trimmed_rounds = 2", "is not in the table of rounds"),

@@ -16,7 +16,7 @@ from scannerd.cli.journal import journal as group
 from scannerd.errors import Exit, ScannerdError
 from scannerd.journal import Batch, verify
 from scannerd.signing import Sign, SigningError, make_pair, prover, signer
-from tests.journals import harm, opened, record
+from tests.journals import harm, opened, record, start
 
 EVENT: dict[str, object] = {"contract": "1.0", "data": {"b": 1}, "journal": "j", "seq": 1, "table": "t", "type": "x"}
 
@@ -153,3 +153,19 @@ def test_key_that_can_not_be_read_is_a_usage_error(tmp_path: Path) -> None:
     result = run("verify", journal_of(tmp_path, None), "--public-key", tmp_path / "none")
     assert isinstance(result.exception, ScannerdError)
     assert Exit.USAGE == result.exception.exit_code
+
+
+@pytest.mark.parametrize("call", ["signer(Path('k'))", "prover(Path('k'))", "make_pair(Path('k'), Path('p'))"])
+def test_missing_package_is_named(call: str) -> None:
+    """Without the package `cryptography` all three say which extra to install, and nothing else needs it."""
+    code = (
+        "import sys; sys.modules['cryptography'] = None\n"
+        "from pathlib import Path\nfrom scannerd.signing import *\n"
+        f"try:\n    {call}\nexcept SigningError as told:\n    print(told)"
+    )
+    process = start(code)
+    told, errors = process.communicate(timeout=20)
+    assert ("signatures need the package cryptography: pip install 'scannerd[signing]'\n", b"") == (
+        told.decode(),
+        errors,
+    )

@@ -71,7 +71,7 @@ class Chain:
     def _out_of_row(self, seq: int) -> tuple[int, str]:
         first, last = self.seq + 1, seq - 1
         if first > last:
-            return seq, "the row is none of this journal's: seq begins at 1"
+            return seq, f"the row is none of this journal's: seq begins at {first}"
         return first, "the row is missing" if first == last else f"the rows {first} to {last} are missing"
 
 
