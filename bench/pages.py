@@ -27,6 +27,9 @@ import table
 
 from scannerd.embedded_broker import EmbeddedBroker
 
+WARMING = 60
+"""Cards before anything is measured: the first ones of a process are slow, and would make the ratios look good."""
+
 READERS = """
 import selectors, socket, sys
 port, count = int(sys.argv[1]), int(sys.argv[2])
@@ -99,6 +102,7 @@ def measure(lines: int, pages: int) -> dict[str, list[float]]:
             table.started("scannerd", os.ttyname(slave), port, Path(folder), listen),
         ):
             cards = table.deals(1)
+            table.paced(master, heard, cards, WARMING)
             found = {"no page": table.paced(master, heard, cards, lines)}
             with helper(READERS, pages_port, pages):
                 found[f"{pages} pages"] = table.paced(master, heard, cards, lines)
