@@ -184,10 +184,12 @@ class Loop:
             poller.register(broker, select.POLLIN | (select.POLLOUT if link.wants_write() else 0))
         ready = dict(poller.poll(0 if link is not None and link.pending() else self._patience()))
         if self._ear.fileno() in ready:
-            self._called = False  # before anything is looked at: what comes from here on calls anew
             with contextlib.suppress(BlockingIOError):
                 while len(self._ear.recv(_WAKE_BYTES)) == _WAKE_BYTES:
                     pass
+            # Only now: a call while the ear was emptied would else be lost with its byte, and every later one with it.
+            # What was asked for until here is looked at in this turn; what comes from here on calls anew.
+            self._called = False
         return broker is not None and bool(ready.get(broker, 0) & ~select.POLLOUT)
 
     def _patience(self) -> float:
