@@ -3,10 +3,11 @@
 Pure, so that a live scanner and a recording take the same way, byte for byte: the shell hands in chunks, times and
 whether a chunk is stale, and gets back what the engine's inbox or a replay is told.
 
-Stale are bytes that waited while the process did not run. A reading with any stale byte is stale. Which bytes a reading
-was made of only the decoder knows, and it need not say; so the unfinished frame that a stale chunk leaves behind taints
-the first reading made after it. That is never too little: a decoder has one unfinished frame, and what it becomes comes
-first. A frame told as `lost` is the exception: it was whole before, and leaves the taint to what follows it.
+Stale are bytes that waited while the process did not run. A reading with any stale byte is stale. What a stale chunk
+leaves unfinished is remembered, and fresh bytes are fed one by one until it has ended: in a reading whose frame holds
+it, or in nothing (a copy, a tag that still lies there). As long as the decoder still keeps it, what is told meanwhile,
+such as a notice or a broken copy, is none of it. Where neither can be seen, the next reading counts as stale: better a
+card scanned again than a doubtful one. A frame told as `lost` was whole before, and is never stale.
 
 A scanner that was scanned twenty times while the process stood still would be told twenty times. Within one wake, that
 is from the first stale chunk to the first chunk without a stale byte in what it may become, each code is told once.
@@ -35,6 +36,10 @@ DROPPED_BYTES_SHOWN = 64
 class MakesDecoders(Protocol):
     """As much of a `Driver` as a channel needs, whatever the driver's options are."""
 
+    @property
+    def reports(self) -> bool:
+        """Whether chunks are reports, which are never split."""
+
     def decoder(self, t: Micros) -> Decoder:
         """A fresh decoder for a device that was opened at `t`."""
 
@@ -62,7 +67,7 @@ class Channel:
         self._lookup = codebook.lookup
         self._hand = hand
         self._decoder = driver.decoder(t)
-        self._tainted = False
+        self._late = self._behind = b""
         self._told: set[tuple[str, str]] | None = None
 
     @property
@@ -81,19 +86,22 @@ class Channel:
         made = self.tick(t)
         if stale and self._told is None:
             self._told = set()
-        elif not stale and not self._tainted:
+        elif not stale and not self._late:
             self._told = None
-        made += self._events(self._decoder.feed(data, t), t, stale=stale)
-        if stale or self._tainted:
-            self._tainted = self._decoder.pending != b""
+        if stale:
+            made += self._events(self._decoder.feed(data, t), t, stale=True)
+            self._late, self._behind = self._decoder.pending, b""
+        elif self._late:
+            made += self._behind_late(data, t)
+        else:
+            made += self._events(self._decoder.feed(data, t), t)
         return made
 
     def tick(self, t: Micros) -> list[Output]:
         """Decides every deadline at or before `t`, each at its own time."""
         made: list[Output] = []
         while (due := self._decoder.deadline) is not None and due <= t:
-            made += self._events(self._decoder.tick(due), due)
-            self._tainted = self._tainted and self._decoder.pending != b""
+            made += self._judged(self._decoder.tick(due), due)
             if self._decoder.deadline == due:
                 break  # a decoder that does not move on would hold the reader for ever
         return made
@@ -107,7 +115,7 @@ class Channel:
         """
         made = self.tick(t)
         half = self._decoder.pending
-        made += self._events(self._decoder.finish(t), t)
+        made += self._judged(self._decoder.finish(t), t)
         made.append(ScannerWentDown(t, self.scanner, _with_half_frame(detail, half)))
         self.restart(t)
         return made
@@ -120,15 +128,59 @@ class Channel:
     def restart(self, t: Micros) -> None:
         """Begins anew with a fresh decoder, without an event: what was pending is forgotten."""
         self._decoder = self._driver.decoder(t)
-        self._tainted = False
+        self._late = self._behind = b""
         self._told = None
+
+    def _behind_late(self, data: bytes, t: Micros) -> list[Output]:
+        """Fresh bytes behind stale ones, one by one until what the stale ones began has ended."""
+        step, at = len(data) if self._driver.reports else 1, 0
+        made: list[Output] = []
+        while self._late and at < len(data):
+            part = data[at : at + step]
+            self._behind += part
+            made += self._judged(self._decoder.feed(part, t), t)
+            at += step
+        return made + self._events(self._decoder.feed(data[at:], t), t) if at < len(data) else made
+
+    def _judged(self, readings: list[Reading], at: Micros) -> list[Output]:
+        """Readings made while stale bytes may be pending: the one that holds them, if any, is stale."""
+        if not self._late:
+            return self._events(readings, at)
+        holder = self._holder(readings)
+        self._late = self._still_late(holder)
+        made: list[Output] = []
+        for number, reading in enumerate(readings):
+            made += self._events([reading], at, stale=number == holder)
+        return made
+
+    def _still_late(self, holder: int | None) -> bytes:
+        """What the decoder still keeps of the stale bytes: its pending frame, or the beginning of one that was spoiled.
+
+        What it keeps may look the same and be fresh: a frame that only now began. Then the fresh bytes end with it.
+        """
+        pending = self._decoder.pending
+        if holder is None and pending.startswith(self._late):
+            return self._late
+        kept = self._late.startswith(pending) and not self._behind.endswith(pending)
+        self._behind = self._behind if kept else b""
+        return pending if kept else b""
+
+    def _holder(self, readings: list[Reading]) -> int | None:
+        """Which of the readings holds the stale bytes; None: none of them."""
+        own = [number for number, reading in enumerate(readings) if _may_be_stale(reading)]
+        for number in own:
+            if self._late in readings[number].raw:  # type: ignore[union-attr]  # a reply may not be stale
+                return number
+        if self._decoder.pending.startswith(self._late):
+            return None
+        return next((number for number in own if not isinstance(readings[number], Notice)), None)
 
     def _events(self, readings: Iterable[Reading], at: Micros, *, stale: bool = False) -> list[Output]:
         if self._told is None:
             return [self._event(reading, at) for reading in readings]
         made: list[Output] = []
         for reading in readings:
-            old = self._is_stale(reading, stale=stale)
+            old = stale and _may_be_stale(reading) and not isinstance(reading, Notice)
             if old and self._told_before(reading, self._told):
                 self.stale_dropped += 1
             else:
@@ -158,14 +210,6 @@ class Channel:
         reason: FailedReason = "unknown_code" if found is None else "not_in_deck"
         return FailedRead(at, self.scanner, reason, reading.code, stale, lost=False, raw=reading.raw)
 
-    def _is_stale(self, reading: Reading, *, stale: bool) -> bool:
-        """Whether stale bytes are in it; the first reading that could have them takes the taint away with it."""
-        if isinstance(reading, Reply) or (isinstance(reading, BadFrame) and reading.lost):
-            return False
-        old = stale or self._tainted
-        self._tainted = False
-        return old and not isinstance(reading, Notice)
-
     @staticmethod
     def _told_before(reading: Reading, told: set[tuple[str, str]]) -> bool:
         key = ("code", reading.code) if isinstance(reading, CardRead) else ("reason", type(reading).__name__)
@@ -181,3 +225,8 @@ def _with_half_frame(detail: str | None, half: bytes) -> str | None:
     more = "…" if len(half) > DROPPED_BYTES_SHOWN else ""
     dropped = f"half frame dropped: {half[:DROPPED_BYTES_SHOWN].hex()}{more}"
     return f"{detail}; {dropped}" if detail else dropped
+
+
+def _may_be_stale(reading: Reading) -> bool:
+    """A reply is none of the device's bytes, and a lost frame was whole before."""
+    return not isinstance(reading, Reply) and not (isinstance(reading, BadFrame) and reading.lost)

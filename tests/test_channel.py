@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 
 from scannerd.channel import Channel, Output
+from scannerd.codebooks import load_codebook
 from scannerd.contract import Micros, Reading, Reply
 from scannerd.core.events import FailedRead, Noticed, Read, ScannerWentDown, ScannerWentUp
+from scannerd.registry import Registry
 from tests.fakes_devices import FRAME_TIMEOUT, Deck, WordDecoder, WordDriver
 
 S: Micros = 1_000_000
@@ -356,3 +359,40 @@ def test_hot_path_and_wake_agree() -> None:
     assert expected == [
         replace(event, stale=False) if isinstance(event, Read | FailedRead) else event for event in late
     ]
+
+
+def _read_by(name: str, chunks: list[tuple[bytes, bool]]) -> list[str]:
+    """What an installed driver's bytes become, chunk by chunk; True: a stale chunk."""
+    found = Registry().load(name)
+    book = load_codebook("rank-suit", Path())
+    scanner = Channel("d", found(found.Options()), book, None, 0)
+    made = [scanner.chunk(data, t * S // 10, stale=stale) for t, (data, stale) in enumerate(chunks)]
+    return gist([one for outputs in made for one in outputs if not isinstance(one, Reply)])
+
+
+def _report(data: bytes, *, more: bool, name: bytes = b"]C0") -> bytes:
+    return (bytes([2, len(data)]) + name + data).ljust(63, b"\0") + bytes([more])
+
+
+def test_stale_part_of_a_code_taints_it_whatever_comes_between() -> None:
+    """A code whose first part is stale is stale, though the device said something else before its last part."""
+    part, noise, last = bytes.fromhex("06f300020341fec1"), b"\0", bytes.fromhex("06f300000353feb1")
+    assert _read_by("ssi", [(part, True), (noise + last, False)])[-1] == "~AS"
+    reports = [(_report(b"A", more=True), True), (_report(b"", more=False, name=b"]X0"), False)]
+    assert _read_by("hid-pos", [*reports, (_report(b"S", more=False), False)])[-1] == "~AS"
+
+
+def test_stale_part_outlives_a_broken_one() -> None:
+    """A broken packet behind a stale part is told as it is, and the code that its copy completes is stale."""
+    part, broken = bytes.fromhex("06f300020341fec1"), bytes.fromhex("06f300000353feb0")
+    again = bytes.fromhex("06f300010353feb0")
+    made = _read_by("ssi", [(part, True), (broken, False), (b"", False), (again, False)])
+    assert "bad_frame checksum" in made
+    assert not {"AS"} & set(made)
+
+
+def test_stale_bytes_of_an_empty_frame_taint_no_card() -> None:
+    """A stale half frame that ends as nothing leaves the card behind it in the same chunk fresh."""
+    assert _read_by("line", [(b"\r", True), (b"\nAS\r\n", False)]) == ["AS"]
+    tag, other = bytes.fromhex("0230343135443042333537323503"), bytes.fromhex("0230343135443235434431344503")
+    assert _read_by("rfid-serial", [(tag, False), (tag[:5], True), (tag[5:] + other, False)])[-1][:1] != "~"

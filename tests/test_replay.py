@@ -57,6 +57,8 @@ class Scripted:
 class ScriptedDriver:
     """Makes `Scripted` decoders."""
 
+    reports = False
+
     stuck: bool = False
 
     def decoder(self, t: Micros) -> Scripted:

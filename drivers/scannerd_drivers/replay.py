@@ -47,6 +47,7 @@ class ReplayDriver(Driver[ReplayOptions]):
     name = "replay"
     summary = "the bytes of a recording, through the driver that it names"
     Options = ReplayOptions
+    reports = True  # what it delivers may be reports, so nothing is split
 
     _recorded: Driver[DriverOptions] | None = None
 

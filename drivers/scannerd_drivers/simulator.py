@@ -67,6 +67,7 @@ class SimulatorDriver(Driver[SimulatorOptions]):
     name = "simulator"
     summary = "a simulated scanner of any kind that deals by itself, with faults at chosen rates"
     Options = SimulatorOptions
+    reports = True  # what it delivers may be reports, so nothing is split
 
     def decoder(self, t: Micros) -> Decoder:
         """A fresh decoder of the driver whose device is simulated."""
