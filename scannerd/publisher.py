@@ -202,11 +202,12 @@ class PahoLink:
         self._client.disconnect()
 
     def close(self) -> None:
-        """Ends the connection without DISCONNECT."""
+        """Ends the connection without DISCONNECT, and closes the pair of sockets that paho wakes itself with."""
         sock = self._client.socket()
         if sock is not None:
             with contextlib.suppress(OSError):
                 sock.close()
+        self._client.reinitialise()
 
     def _make_client(self, will: bytes) -> Client:
         client = Client(

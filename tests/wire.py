@@ -87,8 +87,9 @@ class Subscriber:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        """Disconnects."""
+        """Disconnects, and closes what paho leaves open."""
         self.disconnect()
+        self._client.reinitialise()
 
     def connect(self) -> None:
         """Connects, or connects again after `disconnect`; returns after the broker's SUBACK."""
