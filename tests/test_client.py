@@ -5,6 +5,7 @@ from __future__ import annotations
 import gc
 import json
 import threading
+from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -100,7 +101,10 @@ def gist(items: list[Item]) -> list[object]:
 
 @dataclass
 class World:
-    """A table behind a network that loses, doubles and swaps: `faults` are drawn, and then the network is well."""
+    """A table behind a network that loses, doubles and swaps: `faults` are drawn, and then the network is well.
+
+    It never loses what it is asked for so often that the table must be taken not to have it (`SERVED_IN_VAIN`).
+    """
 
     journal: Journal
     sequencer: Sequencer
@@ -108,6 +112,7 @@ class World:
     now: int = 0
     told: list[object] = field(default_factory=list)
     asked: list[Gap] = field(default_factory=list)
+    vain: Counter[int] = field(default_factory=Counter)
 
     def deliver(self, body: bytes, *, resent: bool = False) -> None:
         """One message arrives."""
@@ -122,10 +127,13 @@ class World:
         if gap.first < self.kept_from or gap.last > len(self.journal.bodies):
             self.told += gist(self.sequencer.answered(gap, "bad_range", self.now))
             return True
-        for seq in range(gap.first, gap.last + 1):
-            if not next(loses, False):
+        lost = [next(loses, False) for _ in range(gap.first, gap.last + 1)]
+        lost[0] = lost[0] and self.vain[gap.first] < SERVED_IN_VAIN - 1
+        for seq, gone in enumerate(lost, gap.first):
+            if not gone:
                 self.deliver(self.journal[seq], resent=True)
         if not next(loses, False):
+            self.vain[gap.first] += lost[0]
             self.told += gist(self.sequencer.answered(gap, None, self.now))
         return True
 
