@@ -10,13 +10,13 @@ import contextlib
 import queue
 import random
 import select
-import socket
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TypeAlias, assert_never
 
 from scannerd.mqtt.address import Address, Failure, parse
 from scannerd.mqtt.alarms import Alarms
+from scannerd.mqtt.bell import Bell
 from scannerd.mqtt.connection import Connection, Phase
 from scannerd.mqtt.courier import Courier
 from scannerd.mqtt.link import Accepted, Acked, Arrived, Happening, Link, Lost, Refused, Subscribed
@@ -39,7 +39,6 @@ from scannerd.mqtt.window import DENIED_RETRY_US
 _TURN_S = 1.0  # the longest wait of one turn, so that the watchdog sees the loop live
 _STOPPING_TURN_S = 0.02
 _FLUSH_US = 300_000  # for the last status and DISCONNECT, after the time of the stop is over
-_WAKE_BYTES = 4096
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,10 +103,7 @@ class Loop:
         self._clock = clock
         addresses = tuple(parse(url) for url in settings.urls)
         self._requests: queue.SimpleQueue[Request] = queue.SimpleQueue()
-        self._ear, self._mouth = socket.socketpair()
-        self._called = False
-        self._ear.settimeout(0)
-        self._mouth.settimeout(0)
+        self._bell = Bell()
         self._alarms = Alarms(post)
         self._rights = None if make_rights is None else make_rights(self._alarms, self.wake)
         self._courier = Courier(settings.prefix, cursor, source, self._alarms, self._rights)
@@ -136,8 +132,7 @@ class Loop:
         """Leaves everything; for the end of `run`, or where it never ran."""
         self._source.close()
         self._connection.close()
-        self._ear.close()
-        self._mouth.close()
+        self._bell.close()
 
     def stop(self, stop: Stop) -> None:
         """Asks the loop to end."""
@@ -150,12 +145,8 @@ class Loop:
         self.wake()
 
     def wake(self) -> None:
-        """Ends the loop's wait; a loop that is called already is not called again."""
-        if self._called:
-            return
-        self._called = True
-        with contextlib.suppress(OSError):  # full: it is awake already; closed: it has ended
-            self._mouth.send(b"\0")
+        """Ends the loop's wait."""
+        self._bell.ring()
 
     def _turn(self) -> bool:
         """Waits for something to do and does it; True when all is over."""
@@ -177,19 +168,14 @@ class Loop:
     def _wait(self) -> bool:
         """Sleeps until there is something to do; whether the broker's socket can be read."""
         poller = select.poll()
-        poller.register(self._ear, select.POLLIN)
+        poller.register(self._bell, select.POLLIN)
         link = self._connection.link
         broker = None if link is None else link.fileno()
         if link is not None and broker is not None:
             poller.register(broker, select.POLLIN | (select.POLLOUT if link.wants_write() else 0))
         ready = dict(poller.poll(0 if link is not None and link.pending() else self._patience()))
-        if self._ear.fileno() in ready:
-            with contextlib.suppress(BlockingIOError):
-                while len(self._ear.recv(_WAKE_BYTES)) == _WAKE_BYTES:
-                    pass
-            # Only now: a call while the ear was emptied would else be lost with its byte, and every later one with it.
-            # What was asked for until here is looked at in this turn; what comes from here on calls anew.
-            self._called = False
+        if self._bell.fileno() in ready:
+            self._bell.heard()
         return broker is not None and bool(ready.get(broker, 0) & ~select.POLLOUT)
 
     def _patience(self) -> float:
