@@ -271,9 +271,19 @@ def test_tail_without_an_end_key() -> None:
 
 
 def test_silence_is_since_the_last_press() -> None:
-    """Releases, repeats and shift are no key presses: they do not lengthen a code."""
-    entries: list[Timed] = [(1, down("A")), (1.9, key("A", 2)), (1.95, key("A", 0)), (1.99, down("LEFTSHIFT"))]
+    """Releases, repeats and other modifiers are no key presses: they do not lengthen a code."""
+    entries: list[Timed] = [(1, down("A")), (1.9, key("A", 2)), (1.95, key("A", 0)), (1.99, down("LEFTCTRL"))]
     assert played(entries, until=3) == [(2.0, "bad partial")]
+
+
+def test_shift_is_a_key_press() -> None:
+    """Shift types nothing, but its press lengthens a code, and what is being dropped; from either source."""
+    entries: list[Timed] = [(1, down("A")), (1.9, down("LEFTSHIFT")), (2.1, down("S")), (2.2, down("ENTER"))]
+    assert played(entries, until=4) == [(2.2, "aS")]
+    reports = [(1, "0000040000000000"), (1.9, "0200000000000000"), (2.1, "0200160000000000"), (2.2, "0200280000000000")]
+    assert play(hidraw(), [(t, bytes.fromhex(report)) for t, report in reports], 4) == [(2.2, "aS")]
+    dropped: list[Timed] = [(1, down("A")), (2.9, down("LEFTSHIFT")), (3.5, down("S")), (3.6, down("ENTER"))]
+    assert played(dropped, until=6) == [(2.0, "bad partial")]
 
 
 def test_frame_timeout_option() -> None:

@@ -452,3 +452,11 @@ def test_driver_refuses_other_urls() -> None:
     """A URL that leads to no serial line is refused."""
     with pytest.raises(ValueError, match="shoe"):
         LineDriver(LineOptions()).transport("shoe")
+
+
+def test_partial_shows_all_of_its_frame() -> None:
+    """A frame as long as allowed that never ends is shown whole, with its start byte."""
+    subject = line(start="\u0002", end="\u0003", max_length=3)()
+    subject.feed(b"\x02276", 0)
+    assert [BadFrame("partial", b"\x02276")] == subject.tick(10_000_000)
+    assert b"" == subject.pending

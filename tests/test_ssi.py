@@ -254,3 +254,11 @@ def test_driver() -> None:
     assert codes(driver.decoder(0).feed(data(b"14"), 1)) == ["14"]
     assert isinstance(driver.transport("/dev/scannerd/gun"), SerialTransport)
     assert (driver.feedback("rejected"), driver.feedback("accepted")) == (packet(0xE6, b"\x0d"), b"")
+
+
+def test_a_code_given_up_breaks_no_silence() -> None:
+    """Only input breaks the silence after a wrong checksum: the time-out of a code in parts does not."""
+    part, good = data(b"A", more=True), data(b"KS")
+    broken = data(b"S")[:-1] + b"\x00"
+    entries: list[Timed] = [(1, part), (1.02, broken), (1.13, good)]
+    assert "KS" in [text for _, text in played(entries, until=3, frame_timeout_ms=50)]

@@ -18,7 +18,7 @@ from pydantic import AfterValidator, Field
 
 from scannerd.contract import MS, BadFrame, CardRead, Driver, DriverOptions, Micros, Reading, Transport
 from scannerd_drivers.key_sources import BootReports, EvdevEvents, EventsLostError, KeySource, Press
-from scannerd_drivers.keymaps import KEY_NAMES, LAYOUTS, Layout
+from scannerd_drivers.keymaps import KEY_NAMES, LAYOUTS, SHIFTS, Layout
 from scannerd_drivers.options import TimeoutMilliseconds
 
 CODE_CAP = 256
@@ -95,7 +95,9 @@ class HidKeyboardDecoder:
             presses = self._keys.presses(chunk)
         except EventsLostError:
             return [*readings, self._give_up("partial", t)]
-        for index, press in enumerate(presses):
+        if any(press.key in SHIFTS for press in presses):
+            self._renew(t)
+        for index, press in enumerate(press for press in presses if press.key not in SHIFTS):
             readings += self._press(press, chunk if index == 0 or not self._raw else b"", t)
         return readings
 
@@ -140,6 +142,13 @@ class HidKeyboardDecoder:
         if self._raw:
             self._give_up("report", t)
         return [BadFrame("report", chunk)]
+
+    def _renew(self, t: Micros) -> None:
+        """Shift went down: the silence begins anew, and nothing is typed."""
+        if self._drop_until is not None:
+            self._drop_until = t + DROP_FOR
+        elif self._text:
+            self._pressed_at = t
 
     def _press(self, press: Press, chunk: bytes, t: Micros) -> list[Reading]:
         ends = press.key in self._end_keys

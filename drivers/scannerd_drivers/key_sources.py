@@ -1,6 +1,7 @@
 """Which keys went down: boot reports and kernel events to presses, whatever the layout.
 
-Both sources remember what is down, so that a held or repeated key is one press. Lock keys and modifiers are no keys.
+Both sources remember what is down, so that a held or repeated key is one press. Lock keys and modifiers are no keys,
+but shift is one: it types nothing, and its press is a press.
 """
 
 from __future__ import annotations
@@ -12,7 +13,7 @@ from typing import ClassVar, Protocol
 
 from scannerd_drivers.keymaps import EVDEV, LOCKS, MODIFIERS, SHIFTS, USAGES
 
-_NO_KEYS = LOCKS | SHIFTS | MODIFIERS
+_NO_KEYS = LOCKS | MODIFIERS
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,6 +55,7 @@ class BootReports:
 
     size: ClassVar[int] = 8
     _down: frozenset[int] = field(default_factory=frozenset)
+    _shifted: int = 0
 
     _SHIFT_BITS: ClassVar[int] = 0x22
     _ERRORS: ClassVar[range] = range(1, 4)  # usages of rollover and of failures: what is down is not known
@@ -65,8 +67,10 @@ class BootReports:
             return [Press("")]
         new = [USAGES.get(usage, "") for usage in usages if usage not in self._down]
         self._down = frozenset(usages)
-        shift, modified = bool(chunk[0] & self._SHIFT_BITS), bool(chunk[0] & ~self._SHIFT_BITS)
-        return [Press(key, shift, modified) for key in new if key not in _NO_KEYS]
+        shifted, modified = chunk[0] & self._SHIFT_BITS, bool(chunk[0] & ~self._SHIFT_BITS)
+        pressed = ["LEFTSHIFT"] * bool(shifted & ~self._shifted)
+        self._shifted = shifted
+        return [Press(key, bool(shifted), modified) for key in (*pressed, *new) if key not in _NO_KEYS]
 
 
 @dataclass(slots=True)

@@ -123,7 +123,7 @@ class LineDecoder:
         """Ends an unfinished frame, a skipped one or a run of noise when its silence has lasted."""
         if self.deadline is None or t < self.deadline:
             return []
-        dropped = self.pending
+        dropped = b"" if self._skipping or not self._inside else self._start + self._rest
         self._forget()
         return [BadFrame("partial", dropped)] if dropped else []
 

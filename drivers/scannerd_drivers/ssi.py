@@ -67,6 +67,7 @@ class SsiDecoder:
         self._code = b""
         self._seen = b""  # the last good data packet, as sent first
         self._heard_at: Micros = 0
+        self._silent_since: Micros = 0  # the last byte, whatever was given up since
         self._deaf = False  # after a wrong checksum, until the line was silent
         self._dropping = False  # after a broken code, until no packet came for a while
 
@@ -90,10 +91,9 @@ class SsiDecoder:
         return readings
 
     def _end_of_silence(self, t: Micros) -> None:
-        silence = t - self._heard_at
-        self._deaf = self._deaf and silence < QUIET
-        self._dropping = self._dropping and silence < self._timeout
-        self._heard_at = t
+        self._deaf = self._deaf and t - self._silent_since < QUIET
+        self._dropping = self._dropping and t - self._heard_at < self._timeout
+        self._heard_at = self._silent_since = t
 
     def tick(self, t: Micros) -> list[Reading]:
         """Decides the silence inside a packet or between parts; see `Decoder`."""
