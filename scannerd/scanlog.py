@@ -166,7 +166,8 @@ class ScanlogReader:
 
     def _read_header(self, raw: bytes) -> Header:
         try:
-            return Header.model_validate(json.loads(raw))
+            json.loads(raw)  # refuses what is no JSON in the same words as any other line
+            return Header.model_validate_json(raw, strict=True)  # as in a configuration, `true` is no number
         except ValidationError as invalid:
             first = invalid.errors()[0]
             where = ".".join(str(part) for part in first["loc"])
