@@ -89,8 +89,7 @@ class Channel:
         elif not stale and not self._late:
             self._told = None
         if stale:
-            made += self._events(self._decoder.feed(data, t), t, stale=True)
-            self._late, self._behind = self._decoder.pending, b""
+            made += self._late_chunk(data, t)
         elif self._late:
             made += self._behind_late(data, t)
         else:
@@ -130,6 +129,15 @@ class Channel:
         self._decoder = self._driver.decoder(t)
         self._late = self._behind = b""
         self._told = None
+
+    def _late_chunk(self, data: bytes, t: Micros) -> list[Output]:
+        """Stale bytes; what they leave unfinished is late, unless it is only what fresh bytes had left before them."""
+        fresh = b"" if self._late else self._decoder.pending
+        made = self._events(self._decoder.feed(data, t), t, stale=True)
+        pending = self._decoder.pending
+        untouched = fresh.startswith(pending) and not data.endswith(pending)
+        self._late, self._behind = b"" if untouched else pending, b""
+        return made
 
     def _behind_late(self, data: bytes, t: Micros) -> list[Output]:
         """Fresh bytes behind stale ones, one by one until what the stale ones began has ended."""

@@ -396,3 +396,13 @@ def test_stale_bytes_of_an_empty_frame_taint_no_card() -> None:
     assert _read_by("line", [(b"\r", True), (b"\nAS\r\n", False)]) == ["AS"]
     tag, other = bytes.fromhex("0230343135443042333537323503"), bytes.fromhex("0230343135443235434431344503")
     assert _read_by("rfid-serial", [(tag, False), (tag[:5], True), (tag[5:] + other, False)])[-1][:1] != "~"
+
+
+def test_fresh_part_is_not_made_late_by_a_stale_packet() -> None:
+    """A fresh part that a stale, broken packet leaves alone is fresh: its time-out is told as what it is."""
+    part, broken = bytes.fromhex("06f300020341fec1"), bytes.fromhex("07f30000033248fe88")
+    found = Registry().load("ssi")
+    scanner = Channel("d", found(found.Options()), load_codebook("rank-suit", Path()), None, 0)
+    scanner.chunk(part + broken[:5], 0)
+    scanner.chunk(broken[5:], S // 10, stale=True)
+    assert gist(scanner.tick(2 * S)) == ["bad_frame partial"]
