@@ -406,3 +406,13 @@ def test_fresh_part_is_not_made_late_by_a_stale_packet() -> None:
     scanner.chunk(part + broken[:5], 0)
     scanner.chunk(broken[5:], S // 10, stale=True)
     assert gist(scanner.tick(2 * S)) == ["bad_frame partial"]
+
+
+def test_a_stale_byte_in_a_full_frame_is_not_overlooked() -> None:
+    """A stale byte that fills a frame to its bound makes the frame stale, wherever it ends."""
+    found = Registry().load("line")
+    options = found.Options.model_validate({"start": "\u0002", "max_length": 2})
+    scanner = Channel("d", found(options), load_codebook("rank-suit", Path()), None, 0)
+    scanner.chunk(b"\x02A", 0)
+    scanner.chunk(b"S", 1, stale=True)
+    assert gist(scanner.chunk(b"\n", 2)) == ["~AS"]

@@ -104,10 +104,8 @@ class LineDecoder:
 
     @property
     def pending(self) -> bytes:
-        """The unfinished frame with its start byte, `max_length` bytes of it at most."""
-        if self._skipping or not self._inside:
-            return b""
-        return (self._start + self._rest)[: self._max_length]
+        """The unfinished frame with its start byte; `max_length` bytes of it at most, and half of an end."""
+        return b"" if self._skipping or not self._inside else self._start + self._rest
 
     def feed(self, chunk: bytes, t: Micros) -> list[Reading]:
         """Takes what arrived at `t`; silence that ended before it is decided first."""
@@ -123,7 +121,7 @@ class LineDecoder:
         """Ends an unfinished frame, a skipped one or a run of noise when its silence has lasted."""
         if self.deadline is None or t < self.deadline:
             return []
-        dropped = b"" if self._skipping or not self._inside else self._start + self._rest
+        dropped = self.pending
         self._forget()
         return [BadFrame("partial", dropped)] if dropped else []
 
