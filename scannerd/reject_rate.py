@@ -7,12 +7,13 @@ worn yesterday would raise it then anyway.
 
 Counted are scanned cards that were accepted, and rejections that tell of reading: failed reads, and those for which
 the dealer had to scan again. A card on the reader before its round (`no_round`, `held`, `extra_card` …) tells of the
-dealer, not of the scanner. The counts live in the journal's state rows, so a restart goes on counting.
+dealer, not of the scanner. A code that wears off gives no card: its failed tries are counted to the card that the slot
+got in the end, typed ones too; those of a round that is voided before, to none. The counts live in the journal's state rows, so a restart goes on counting.
 """
 
 from __future__ import annotations
 
-from collections import deque
+from collections import Counter, deque
 from collections.abc import Container, Iterable, Mapping
 from typing import NamedTuple, TypeAlias
 
@@ -68,19 +69,29 @@ class RejectRate:
         self._tallies = {key: _Tally(value, self._most) for key, value in kept.items()} if one_in else {}
         self._over = {key for key, tally in self._tallies.items() if tally.over(window)}
         self._told: frozenset[str] | None = None
+        self._unread: Counter[str] = Counter()
 
     def count(self, told: d.Told) -> None:
         """Takes an event; most are none of a read."""
         if not self._one_in:
             return
         if isinstance(told, d.CardAccepted):
-            if told.scanner is not None:
-                self._note(("scanner", told.scanner), rejected=False)
-                self._note(("card", told.card), rejected=False)
+            self._accepted(told)
+        elif isinstance(told, d.RoundOpened):
+            self._unread.clear()
         elif isinstance(told, d.ScanRejected) and (told.attempt is not None or told.reason in FAILED):
             self._note(("scanner", told.scanner), rejected=True)
             if told.card is not None:
                 self._note(("card", told.card), rejected=True)
+            elif told.slot is not None:
+                self._unread[told.slot] += 1
+
+    def _accepted(self, told: d.CardAccepted) -> None:
+        for _ in range(self._unread.pop(told.slot, 0)):
+            self._note(("card", told.card), rejected=True)
+        if told.scanner is not None:
+            self._note(("scanner", told.scanner), rejected=False)
+            self._note(("card", told.card), rejected=False)
 
     def changes(self, at: int, up: Container[tuple[str, str | None]]) -> list[AlarmChanged]:
         """What must be told so that the alarms are right.

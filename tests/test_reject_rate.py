@@ -29,6 +29,11 @@ def bad(
     return d.ScanRejected(1, reason, "A1", attempt, scanner, None if card is None else Card(card), None, None, None)
 
 
+def unread() -> d.ScanRejected:
+    """A read that gave no card, between rounds."""
+    return d.ScanRejected(1, "no_read", None, None, "shoe", None, None, None, None)
+
+
 class Watch:
     """Counts reads, with the alarms that are up."""
 
@@ -75,7 +80,7 @@ def test_one_bad_read_at_the_start_is_no_alarm() -> None:
 def test_alarm_ends_when_the_window_has_passed() -> None:
     """With enough good reads behind the rejections the alarm is over, at the read at which the rate is well again."""
     watch = Watch()
-    watch.take(*[bad(card=None)] * 5)
+    watch.take(*[unread()] * 5)
     assert {SHOE} == set(watch.up)
     assert [] == watch.take(*[good("2C")] * 35)
     assert [(7, SHOE, False)] == [(one.at, (one.alarm, one.scanner), one.up) for one in watch.take(good("2C"))]
@@ -86,9 +91,25 @@ def test_rejections_that_are_spread_raise_it_too() -> None:
     """A rate a little above the threshold raises the alarm, one a little below does not."""
     often, seldom = Watch(), Watch()
     for _ in range(20):
-        often.take(*[good("2C")] * 7, bad(card=None))
-        seldom.take(*[good("2C")] * 11, bad(card=None))
+        often.take(*[good("2C")] * 7, unread())
+        seldom.take(*[good("2C")] * 11, unread())
     assert ({SHOE}, set()) == (set(often.up), set(seldom.up))
+
+
+def test_failed_tries_count_to_the_card_that_the_slot_got() -> None:
+    """A worn code gives no card: its failed tries are the card's that came in the end, typed or scanned."""
+    watch = Watch()
+    watch.take(*[bad("no_read", card=None)] * 4, good("2C"), bad("no_read", card=None), good("2C", scanner=None))
+    assert {SHOE, CARDS} == set(watch.up)
+    assert str(watch.up[CARDS]).startswith("card 2C: 5 of its last 6 reads")
+
+
+def test_failed_tries_of_a_round_that_is_gone_count_to_no_card() -> None:
+    """What did not read in a round that was voided is not the next round's card's."""
+    watch = Watch()
+    opened = d.RoundOpened(1, "r-2", "teen-patti-20-20", ("A1",), None)
+    watch.take(*[bad("no_read", card=None)] * 5, opened, good("2C"))
+    assert {SHOE} == set(watch.up)
 
 
 def test_cards_share_one_alarm_that_names_them() -> None:
