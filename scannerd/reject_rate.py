@@ -8,7 +8,8 @@ worn yesterday would raise it then anyway.
 Counted are scanned cards that were accepted, and rejections that tell of reading: failed reads, and those for which
 the dealer had to scan again. A card on the reader before its round (`no_round`, `held`, `extra_card` …) tells of the
 dealer, not of the scanner. A code that wears off gives no card: its failed tries are counted to the card that the slot
-got in the end, typed ones too; those of a round that is voided before, to none. The counts live in the journal's state rows, so a restart goes on counting.
+got in the end, typed ones too; those of a round that is voided before, to none. The counts live in the journal's state
+rows, so a restart goes on counting.
 """
 
 from __future__ import annotations

@@ -885,7 +885,7 @@ def test_too_many_rejected_reads_are_alarmed(tmp_path: Path) -> None:
 
 def test_reject_rate_goes_on_over_restarts(tmp_path: Path) -> None:
     """The alarm and the counts survive the process; with enough good reads it is cleared."""
-    table = Table(tmp_path, duties=WATCHING, rules=Rules(max_attempts=0)).ready("open")
+    table = Table(tmp_path, duties=WATCHING, rules=Rules(max_attempts=0)).ready()
     reject(table, 3)
     for number in range(2):
         table.crash()
