@@ -27,7 +27,7 @@ from scannerd.core.state import Setup, State
 from scannerd.display import Display, Place, build, require
 from scannerd.display.fanout import Fanout, Tap
 from scannerd.display.hub import Links
-from scannerd.engine import Duties, Engine, Inbox, Process
+from scannerd.engine import Engine
 from scannerd.errors import UsageError
 from scannerd.inbox import Letter, Reconfigured, ReloadAsked, StopRequested
 from scannerd.journal import Journal
@@ -39,6 +39,7 @@ from scannerd.readers import MachineClock, Reader, Recorded
 from scannerd.recall import Offset
 from scannerd.recorder import Folder, Target
 from scannerd.reload import Reloader
+from scannerd.roles import Duties, Inbox, Process
 from scannerd.self_check import SelfCheck, digests_of
 from scannerd.settings import Config, Scanner
 from scannerd.signing import Sign, SigningError, signer

@@ -13,21 +13,19 @@ from __future__ import annotations
 import queue
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, replace
-from typing import Protocol, TypeAlias, assert_never
+from dataclasses import replace
+from typing import assert_never
 
 from scannerd import logs
 from scannerd.bulletin import Bulletin, Identity, Machine, status
 from scannerd.clock import Clock
 from scannerd.commands import Answer, Asked, Replies
-from scannerd.contract import Outcome
 from scannerd.core import events as e
 from scannerd.core.prompts import STORAGE_FAULT, prompt
 from scannerd.core.state import Setup, State
 from scannerd.core.validator import TOLD_NOTICES
 from scannerd.errors import ScannerdError
 from scannerd.inbox import (
-    CheckCause,
     Checked,
     Letter,
     Reconfigured,
@@ -45,14 +43,13 @@ from scannerd.mqtt.notices import (
     CommandReceived,
     Connected,
     Disconnected,
-    Reply,
     StatusSeen,
 )
 from scannerd.notebook import Digests, Notebook, Watched
 from scannerd.recall import Offset, recall
 from scannerd.reject_rate import ALARM as REJECT_RATE
 from scannerd.retention import Retention
-from scannerd.signing import Sign
+from scannerd.roles import DEALING_ONLY, Duties, Inbox, Process, Speaker, Station
 from scannerd.texts import Texts
 from scannerd.turn import Pen, Turn
 from scannerd.vault import Vault
@@ -85,68 +82,6 @@ CORE_ALARMS = frozenset({"stalled", "scanner_error"})
 """Alarms that the core raises and clears; others tell of the process or the machine, and a new process begins anew."""
 
 
-class Speaker(Protocol):
-    """As much of the publisher as the engine uses; none of it blocks, except `stop`, which is bounded."""
-
-    def wake(self, head: int, fresh: Sequence[Record] = ()) -> None:
-        """The journal now ends at `head`; `fresh` is what was just written, so that it need not be read back."""
-
-    def show(self, topic: str, payload: bytes) -> None:
-        """A retained topic has a new payload."""
-
-    def answer(self, reply: Reply) -> None:
-        """A command is answered."""
-
-    def resend(self, first: int, last: int, then: Reply) -> None:
-        """Events are asked for again, both ends included."""
-
-
-class Station(Protocol):
-    """As much of a reader as the engine uses; none of it blocks."""
-
-    def settled(self, token: int) -> None:
-        """What was read before the token is in the journal."""
-
-    def feedback(self, outcome: Outcome) -> None:
-        """Tells the scanner of an outcome, where it is configured to be told."""
-
-    def restart_decoder(self) -> None:
-        """Half a frame is forgotten: the journal failed."""
-
-
-@dataclass(frozen=True, slots=True)
-class Process:
-    """What this process is: the same from start to end."""
-
-    session: str
-    version: str
-    config_digest: str
-
-
-@dataclass(frozen=True, slots=True)
-class Duties:
-    """What the configuration asks of the engine beside dealing.
-
-    Attributes:
-        sign: signs each event, or None.
-        reject_rate: more than one rejected read in so many is alarmed; 0: never.
-        reject_window: over so many of the last reads.
-        keep_days: how long acknowledged events are kept; 0: for ever.
-        check: begins a self-check, whose result comes as a letter; must not block.
-        reload: begins to read the configuration anew, whose result comes as a letter; must not block.
-    """
-
-    sign: Sign | None = None
-    reject_rate: int = 0
-    reject_window: int = 1
-    keep_days: int = 0
-    check: Callable[[CheckCause, str | None], None] = lambda _cause, _by: None
-    reload: Callable[[], None] = lambda: None
-
-
-Inbox: TypeAlias = "queue.SimpleQueue[Letter]"
-
-
 class Engine:
     """Runs in the main thread; see the module.
 
@@ -165,7 +100,7 @@ class Engine:
         vault: Vault,
         texts: Texts,
         alive: Callable[[], None] = lambda: None,
-        duties: Duties = Duties(),
+        duties: Duties = DEALING_ONLY,
     ) -> None:
         """Touches nothing yet.
 

@@ -12,10 +12,11 @@ from scannerd.contract import Outcome
 from scannerd.core.cards import Card
 from scannerd.core.events import FailedRead, Read, ScannerWentUp
 from scannerd.core.state import Rules, Setup
-from scannerd.engine import Duties, Engine, Inbox, Process
+from scannerd.engine import Engine
 from scannerd.inbox import Letter, StopRequested
 from scannerd.journal import Batch, Journal, JournalError, Record
 from scannerd.mqtt.notices import CommandReceived, Connected, Reply
+from scannerd.roles import Duties, Inbox, Process
 from scannerd.texts import texts
 from scannerd.vault import Vault
 

@@ -12,7 +12,7 @@ import pytest
 
 from scannerd.core.events import Noticed, ScannerWentDown
 from scannerd.core.state import Rules
-from scannerd.engine import LONG_LOG, Duties
+from scannerd.engine import LONG_LOG
 from scannerd.errors import ScannerdError
 from scannerd.inbox import Settle, StopRequested, ThreadDied
 from scannerd.journal import JournalDamaged, verify
@@ -24,6 +24,7 @@ from scannerd.mqtt.notices import (
     Disconnected,
     StatusSeen,
 )
+from scannerd.roles import Duties
 from tests.fakes import MS, SECOND, SIX, FailingJournal, FakeSpeaker, Table
 
 HOUR = 3600 * SECOND

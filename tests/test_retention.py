@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from scannerd.engine import Duties
 from scannerd.journal import Journal, verify
 from scannerd.mqtt.notices import Acknowledged, Connected
 from scannerd.retention import BATCH, EVERY, FIRST
+from scannerd.roles import Duties
 from tests.fakes import SECOND, SIX, FakeClock, Table
 
 DAY = 86_400 * SECOND

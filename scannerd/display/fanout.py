@@ -13,9 +13,9 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import count
 
-from scannerd.engine import Speaker
 from scannerd.journal import Record
 from scannerd.mqtt.notices import Acknowledged, CommandReceived, Connected, Disconnected, Notice, Reply
+from scannerd.roles import Speaker
 
 REPLY_TOPIC = "\0display/"
 """What the response topic of a page's command begins with."""
