@@ -363,13 +363,14 @@ def test_any_chunks_may_be_joined(options: dict[str, object], chunks: list[bytes
 def test_memory_is_bounded_and_pending_has_a_deadline(
     options: dict[str, object], chunks: list[tuple[bytes, int]]
 ) -> None:
-    """At most `max_length` bytes are pending, and while any are there is a deadline that ends them."""
+    """At most `max_length` bytes and what delimits them are pending, and while any are a deadline ends them."""
     framing = LineFraming.model_validate(options)
+    delimiters = len(framing.start) + (framing.end == "\r\n")
     decoder, now = LineDecoder(framing, 0), FED_AT
     for chunk, pause in chunks:
         now += pause * MS
         decoder.feed(chunk, now)
-        assert len(decoder.pending) <= framing.max_length
+        assert len(decoder.pending) <= framing.max_length + delimiters
         assert decoder.deadline is not None or not decoder.pending
     if decoder.deadline is not None:
         was_pending, dropped = decoder.pending, decoder.tick(decoder.deadline)
