@@ -9,9 +9,10 @@ from __future__ import annotations
 import os
 import sys
 import traceback
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from importlib import import_module
 from importlib.util import find_spec
+from typing import Any
 
 import click
 
@@ -30,6 +31,7 @@ COMMANDS = {
     "replay": "Replay a recording and print its events.",
     "verify": "Replay recordings and compare with what is expected.",
     "simulate": "Write a recording with chosen fault rates.",
+    "scanlog": "Show, cut, shrink and change recordings.",
     "journal": "Read the journal, export it, prove its chain.",
     "command": "Send a command over MQTT and print the reply.",
     "watch": "Show the table in a terminal, live.",
@@ -49,10 +51,26 @@ class ReaderGone(Exception):  # noqa: N818 - no fault of anybody's
 class LazyGroup(click.Group):
     """Imports a sub-command when it is called, and none for `--help`."""
 
+    def __init__(
+        self,
+        package: str,
+        lines: Mapping[str, str],
+        **attributes: Any,  # noqa: ANN401 - click's own
+    ) -> None:
+        """Knows the commands by name alone.
+
+        Args:
+            package: whose modules bear the names of the commands.
+            lines: every command in the order in which `--help` shows them, with the line it shows.
+            attributes: those of any click group.
+        """
+        super().__init__(**attributes)
+        self._package, self._lines = package, lines
+
     def list_commands(self, ctx: click.Context) -> list[str]:
-        """The commands at hand, in the order of `COMMANDS`."""
+        """The commands at hand, in the order of their lines."""
         del ctx
-        return [name for name in COMMANDS if find_spec(f"{__name__}.{name}")]
+        return [name for name in self._lines if find_spec(f"{self._package}.{name}")]
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         """Imports one command.
@@ -63,7 +81,7 @@ class LazyGroup(click.Group):
         names = self.list_commands(ctx)
         if cmd_name not in names:
             raise click.UsageError(f"No command {cmd_name!r}{nearest(cmd_name, names)}", ctx)
-        found: object = getattr(import_module(f"{__name__}.{cmd_name}"), cmd_name)
+        found: object = getattr(import_module(f"{self._package}.{cmd_name}"), cmd_name)
         return found if isinstance(found, click.Command) else None
 
     def invoke(self, ctx: click.Context) -> object:
@@ -78,12 +96,14 @@ class LazyGroup(click.Group):
             raise ReaderGone from None
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        """Writes the list from `COMMANDS` alone."""
-        with formatter.section("Commands"):
-            formatter.write_dl([(name, COMMANDS[name]) for name in self.list_commands(ctx)])
+        """Writes the list without importing a command."""
+        rows = [(name, self._lines[name]) for name in self.list_commands(ctx)]
+        if rows:
+            with formatter.section("Commands"):
+                formatter.write_dl(rows)
 
 
-@click.group(cls=LazyGroup, context_settings={"help_option_names": ["-h", "--help"]})
+@click.group(cls=LazyGroup, package=__name__, lines=COMMANDS, context_settings={"help_option_names": ["-h", "--help"]})
 @click.version_option(__version__, prog_name="scannerd", message="%(prog)s %(version)s")
 def cli() -> None:
     """From card shoes and scanners to MQTT: one daemon per table, validated cards out.
