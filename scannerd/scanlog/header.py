@@ -1,0 +1,34 @@
+"""A recording's first line: the table, and how its scanners are read."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from typing import Annotated, Literal
+
+from pydantic import AwareDatetime, BaseModel, ConfigDict, Field
+
+from scannerd.settings import Round
+
+
+class Header(BaseModel):
+    """A recording's first line.
+
+    Attributes:
+        scanlog: the version of the format.
+        table: the table's id.
+        game: the name of the game, whose deal plan is taken.
+        recorded_at: the wall clock at `t` 0.
+        round: the `[round]` parameters; those left out have their defaults.
+        scanners: each scanner's options as in the configuration, without ports.
+        note: free text.
+    """
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    scanlog: Literal[1]
+    table: str
+    game: str
+    recorded_at: Annotated[AwareDatetime, Field(lt=datetime(9000, 1, 1, tzinfo=UTC))]
+    round: Round = Round()
+    scanners: dict[str, dict[str, object]]
+    note: str | None = None
