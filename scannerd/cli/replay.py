@@ -7,14 +7,14 @@ from pathlib import Path
 
 import click
 
-from scannerd.comparison import MOST, Expected
 from scannerd.errors import Exit
 from scannerd.messages import dumps
 from scannerd.recorded_table import replay_of
 from scannerd.registry import Registry
 from scannerd.replay import lines
 from scannerd.scanlog import reading
-from scannerd.verifying import Warnings, compare
+from scannerd.verify.comparison import MOST, Expected
+from scannerd.verify.verifying import Warnings, compare
 
 
 @click.command(short_help="Replay a recording and print its events.")

@@ -9,9 +9,9 @@ from pathlib import Path
 
 import click
 
-from scannerd import junit as report
 from scannerd.errors import Exit, UsageError
-from scannerd.verifying import Outcome, find, verify_all
+from scannerd.verify import junit as report
+from scannerd.verify.verifying import Outcome, find, verify_all
 
 
 @click.command(short_help="Replay recordings and compare with what is expected.")

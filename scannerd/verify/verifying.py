@@ -15,13 +15,13 @@ from itertools import islice
 from pathlib import Path
 from typing import NamedTuple
 
-from scannerd.comparison import Difference, Expected, Kind, Told, kind
 from scannerd.errors import ScannerdError, UsageError
 from scannerd.messages import dumps
 from scannerd.recorded_table import replay_of
 from scannerd.registry import Registry
 from scannerd.replay import lines
 from scannerd.scanlog import ScanlogReader, reading
+from scannerd.verify.comparison import Difference, Expected, Kind, Told, kind
 
 RECORDING = ".scanlog"
 EXPECTED: dict[Kind, str] = {"event": ".expected.jsonl", "prompt": ".prompts.jsonl"}
