@@ -234,6 +234,8 @@ def test_cannot_read() -> None:
         b"D\x81\x31",
         b"D\x01\xb1",
         b"C\x31",
+        b"C\x81",
+        b"S\x81",
         b"x\x31",
     ],
 )

@@ -19,8 +19,8 @@ STX, ETX, ENQ, ACK, NAK = 0x02, 0x03, 0x05, 0x06, 0x15
 
 BccScope: TypeAlias = Literal["after-start", "with-start", "auto"]
 
-_LENGTHS = {b"D": 2, b"d": 2, b"R": 2, b"E": 1, b"e": 1, b"G": 1, b"L": 1}
-"""Payload bytes by event letter; the other letters' are not published, so any number is taken."""
+_LENGTHS = {b"D": 2, b"d": 2, b"R": 2, b"E": 1, b"e": 1, b"G": 1, b"L": 1, b"C": 0, b"S": 0}
+"""Payload bytes by event letter; of `P`, `M` and unknown letters any number is taken, for nothing is read from them."""
 
 _RANKS = dict(enumerate("A23456789TJQK", start=1))
 _SUITS = {1: "D", 2: "C", 3: "S", 4: "H"}
@@ -104,7 +104,7 @@ def meaning(report: Report, accept: Collection[str], *, hand_from_target: bool) 
 
 
 def _notice(report: Report) -> Notice:
-    byte = report.payload[0] if report.letter in _LENGTHS else 0
+    byte = report.payload[0] if report.payload else 0
     match report.letter:
         case b"e":
             return Notice("error_cleared", _error_name(byte & 0x7F), report.raw)
