@@ -48,14 +48,15 @@ test-vm: .venv/.test ## plug real scanners into a virtual machine; needs root an
 	$(INSTALL_SELF)
 	@touch $@
 
-COMPILE = $(BIN)/pip-compile --quiet --no-config --generate-hashes --strip-extras --no-header --no-annotate \
-	--no-emit-index-url --no-emit-trusted-host --no-emit-find-links \
-	--build-deps-for wheel --build-deps-for editable $(PROJECT)
+RUNTIME = $(BIN)/pip-compile --quiet --no-config --generate-hashes --strip-extras --no-header --no-annotate \
+	--no-emit-index-url --no-emit-trusted-host --no-emit-find-links $(PROJECT)
+COMPILE = $(RUNTIME) --build-deps-for wheel --build-deps-for editable
 
 lock: .venv/.test ## make the lock files afresh from the bounds in pyproject.toml
 	$(INSTALL) pip-tools
 	$(COMPILE) --extra test --output-file requirements/test.txt
 	$(COMPILE) --extra demo --constraint requirements/test.txt --output-file requirements/demo.txt
+	$(RUNTIME) --extra display --extra signing --constraint requirements/test.txt --output-file requirements/table.txt
 
 clean:
 	rm -rf .venv .coverage .mypy_cache .pytest_cache .ruff_cache .hypothesis dist build
