@@ -1,12 +1,9 @@
-"""Reads: `READ_ROWS` judge a card, the first row that fits; failed reads have a bounce and a count of their own.
-
-A failed read shares no condition with a card's rows (it has no card to compare), so it stands beside the table.
-"""
+"""Reads: `READ_ROWS` judge a card, the first row that fits."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import NamedTuple, TypeAlias
+from typing import TypeAlias
 
 from scannerd.core import decisions as d
 from scannerd.core import events as e
@@ -22,24 +19,10 @@ from scannerd.core.outcomes import (
     rejection,
     stall_over,
 )
+from scannerd.core.rows import ANY, BETWEEN, Row, by_phase, first
 from scannerd.core.state import MS, Dealt, State
 
-When: TypeAlias = Callable[[State, e.Read], bool]
 Then: TypeAlias = Callable[[State, e.Read], Decisions]
-
-
-class Row(NamedTuple):
-    """A rule for a read: in these phases, when this holds, this is decided; the docstring of `when` says it."""
-
-    number: str
-    phases: tuple[d.Phase, ...]
-    when: When
-    then: Then
-    verdict: str
-
-
-ANY: tuple[d.Phase, ...] = ("idle", "dealing", "held", "complete")
-BETWEEN: tuple[d.Phase, ...] = ("idle", "complete")
 
 
 def read_card(state: State, read: e.Read) -> Decisions:
@@ -50,11 +33,16 @@ def read_card(state: State, read: e.Read) -> Decisions:
     return (*stall_over(state, read.at), *told)
 
 
+def judging(state: State, read: e.Read) -> tuple[Row[e.Read], ...]:
+    """The row that judges it; where that opens a round, the one that judges it then too."""
+    row = first(_ROWS_OF, state, read)
+    if row.then is not _open_by_card:
+        return (row,)
+    return (row, first(_ROWS_OF, evolve(state, _opened_by_card(state, read)), read))
+
+
 def _first_row(state: State, read: e.Read) -> Decisions:
-    rows, place = _ROWS_OF[state.phase], 0
-    while not rows[place].when(state, read):  # the last row of each phase always holds
-        place += 1
-    return rows[place].then(state, read)
+    return first(_ROWS_OF, state, read).then(state, read)
 
 
 def _seen_at(state: State, read: e.Read) -> int | None:
@@ -164,8 +152,12 @@ def _bounce(state: State, read: e.Read) -> Decisions:
     return (d.Bounced(read.at, read.scanner, "card", read.card),)
 
 
+def _opened_by_card(state: State, read: e.Read) -> d.RoundOpened:
+    return opening(state, read.at, None, "auto")
+
+
 def _open_by_card(state: State, read: e.Read) -> Decisions:
-    opened = opening(state, read.at, None, "auto")
+    opened = _opened_by_card(state, read)
     return (opened, *_first_row(evolve(state, opened), read))
 
 
@@ -187,7 +179,7 @@ def _accept(state: State, read: e.Read) -> Decisions:
     return accepted(state, due, Dealt(due.name, read.card, read.scanner, read.at), None)
 
 
-READ_ROWS: tuple[Row, ...] = (
+READ_ROWS: tuple[Row[e.Read], ...] = (
     Row("0", ANY, _is_stale, _reject("stale"), "rejected `stale`, no attempt"),
     Row("1", ANY, _is_bounce, _bounce, "nothing: a bounce, counted only"),
     Row("2", ("held",), _always, _reject("held"), "rejected `held`, no attempt"),
@@ -203,32 +195,4 @@ READ_ROWS: tuple[Row, ...] = (
     Row("9", ("dealing",), _is_wrong_hand, _reject_counted("wrong_hand"), "rejected `wrong_hand`"),
     Row("10", ("dealing",), _always, _accept, "`card_accepted` for the due slot"),
 )
-_ROWS_OF: dict[d.Phase, tuple[Row, ...]] = {
-    phase: tuple(row for row in READ_ROWS if phase in row.phases) for phase in ANY
-}
-
-
-def failed_read(state: State, failed: e.FailedRead) -> Decisions:
-    """Judges a read that gave no card."""
-    if failed.lost:
-        return (*stall_over(state, failed.at), *_lost(state, failed))
-    if failed.stale:
-        return (*stall_over(state, failed.at), rejection(failed, "stale", state.due))
-    before = state.memory.failures.get((failed.scanner, failed.reason))
-    if before is not None and failed.at - before < state.setup.rules.bounce_ms * MS:
-        return (d.Bounced(failed.at, failed.scanner, "failure", failed.reason),)
-    return (*stall_over(state, failed.at), *_misread(state, failed))
-
-
-def _misread(state: State, failed: e.FailedRead) -> Decisions:
-    if state.phase == "dealing":
-        return counted(state, failed, failed.reason, state.due)
-    return (rejection(failed, failed.reason, state.due),)
-
-
-def _lost(state: State, failed: e.FailedRead) -> Decisions:
-    """The dealer deals on, so that the round must be held at once."""
-    told = _misread(state, failed)
-    if state.phase != "dealing":
-        return told
-    return (told[0], d.RoundHeld(failed.at, "lost_read", None))
+_ROWS_OF = by_phase(READ_ROWS)

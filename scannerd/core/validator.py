@@ -1,7 +1,7 @@
 """`decide(state, event) -> decisions`: total, and pure; and `step`, which decides the deadlines before an event too.
 
-Reads are judged by the rows of `reads.py`, commands by those of `commands.py`. Nothing here is an exception: a
-duplicate, a misread, a refused command are decisions.
+Reads are judged by the rows of `reads.py` and `failed_reads.py`, commands by those of `commands.py`. Nothing here is an
+exception: a duplicate, a misread, a refused command are decisions.
 """
 
 from __future__ import annotations
@@ -12,8 +12,9 @@ from scannerd.core import decisions as d
 from scannerd.core import events as e
 from scannerd.core.commands import carry_out
 from scannerd.core.evolution import notice_key
+from scannerd.core.failed_reads import failed_read
 from scannerd.core.outcomes import Decisions, completion, error_over, evolve_all
-from scannerd.core.reads import failed_read, read_card
+from scannerd.core.reads import read_card
 from scannerd.core.state import MS, State
 
 TOLD_NOTICES = frozenset({"error", "error_cleared", "warning", "cut_card", "lock", "start", "result"})
