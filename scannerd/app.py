@@ -59,7 +59,7 @@ BUSY_MS = 700
 """How long the journal waits for another process to let go of its file: the dealer is to know within a second."""
 
 FOLDING_S = 30.0
-"""Seconds more that systemd is asked to wait while a long journal is folded."""
+"""Seconds more that systemd is asked to wait while a long journal is folded, or brought to another schema."""
 
 START_SEQS = 100_000
 """How many events are folded between two such words."""
@@ -196,8 +196,8 @@ class App:
     def _feed(self) -> None:
         self._watchdog.feed()
         self._status_line.show(self.engine.state)
-        if self._capture is not None and self.engine.state.phase in {"idle", "complete"}:
-            self._capture.pause()
+        if self._capture is not None:
+            self._capture.pause(self.engine.state)
 
     def _folding(self, seq: int) -> None:
         if seq % START_SEQS < START_SEQS // 100:
@@ -218,12 +218,14 @@ def run(config: Config, record_to: Target | None = None) -> None:
         ScannerdError: a thread died.
     """
     require(config)
+    notifier = Notifier()
     with _lock(config):
-        journal = _open(config, create=True)
+        journal = _open(config, create=True, tell=_patience(notifier))
         logs.configure()
+        _tell_of(journal)
         target = record_to or _folder(config)
-        capture = None if target is None else Capture(config, target, SystemClock().now)
-        app = App(config, journal, Notifier(), capture)
+        capture = None if target is None else Capture(config, target, SystemClock().now, journal.rounds)
+        app = App(config, journal, notifier, capture)
         _on_signals(app)
         app.run()
 
@@ -272,8 +274,27 @@ def _lock(config: Config) -> TableLock:
         raise UsageError(f"{config.path}: table.state_dir: {config.state_dir}: {trouble.strerror}") from trouble
 
 
-def _open(config: Config, *, create: bool) -> Journal:
-    return Journal.open(config.state_dir, config.table.id, create=create, busy_ms=BUSY_MS)
+def _open(config: Config, *, create: bool, tell: Callable[[str], object] = lambda _: None) -> Journal:
+    return Journal.open(config.state_dir, config.table.id, create=create, busy_ms=BUSY_MS, tell=tell)
+
+
+def _patience(notifier: Notifier) -> Callable[[str], object]:
+    """Asks systemd for more time with each word about a long opening."""
+
+    def tell(word: str) -> None:
+        notifier.extend_timeout(FOLDING_S)
+        notifier.status(word)
+
+    return tell
+
+
+def _tell_of(journal: Journal) -> None:
+    """The log begins after the journal is open."""
+    done = journal.migrated
+    if done is not None:
+        logs.get("journal").warning(
+            "the journal was brought to another schema", before=done.before, after=done.after, backup=str(done.backup)
+        )
 
 
 def _stop(readers: Sequence[Reader]) -> float:

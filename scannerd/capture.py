@@ -4,8 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from datetime import UTC, datetime
+from pathlib import Path
 
+from scannerd.codebooks import BUILT_IN
 from scannerd.commands import parse
+from scannerd.core.state import State
 from scannerd.inbox import Letter
 from scannerd.mqtt.notices import CommandReceived, Connected, Disconnected
 from scannerd.readers import Recorded
@@ -20,10 +23,17 @@ class Capture:
     A recording begins with every scanner and the broker up; where one is known not to be, each file says so first.
     """
 
-    def __init__(self, config: Config, target: Target, clock: Callable[[], int]) -> None:
-        """Opens nothing yet; `clock` is the monotonic one, microseconds."""
+    def __init__(self, config: Config, target: Target, clock: Callable[[], int], rounds: int = 0) -> None:
+        """Opens nothing yet.
+
+        Args:
+            config: the table's.
+            target: where to record.
+            clock: the monotonic one, microseconds.
+            rounds: how many rounds the journal has seen.
+        """
         self._clock = clock
-        self._recorder = Recorder(header(config), target, clock, {"": Broker(0, up=False)})
+        self._recorder = Recorder(header(config, rounds), target, clock, {"": Broker(0, up=False)})
 
     def start(self) -> None:
         """Begins the recording.
@@ -49,9 +59,10 @@ class Capture:
 
         return recorded
 
-    def pause(self) -> None:
-        """No round is being dealt: a full file may be closed."""
-        self._recorder.pause()
+    def pause(self, state: State) -> None:
+        """A full file may be closed where the next begins as a replay does: no round is dealt, nor just ended."""
+        if state.phase in {"idle", "complete"} and not state.within_gap(self._clock()):
+            self._recorder.pause(state.rounds)
 
     def stop(self) -> None:
         """Ends the recording."""
@@ -65,21 +76,23 @@ class Capture:
             self._recorder.write(Order(received.at, received.name, fields))
 
 
-def header(config: Config) -> Header:
-    """The header of a recording of this table."""
+def header(config: Config, rounds: int = 0) -> Header:
+    """The header of a recording of this table; `rounds` is how many its journal has seen."""
     return Header(
         scanlog=1,
         table=config.table.id,
         game=config.table.game,
         recorded_at=datetime.now(UTC),
         round=config.round,
-        scanners={scanner.name: _options(scanner) for scanner in config.scanners},
+        rounds_before=rounds or None,
+        scanners={scanner.name: _options(scanner, config.path.parent) for scanner in config.scanners},
     )
 
 
-def _options(scanner: Scanner) -> dict[str, object]:
-    """A scanner's options as in the configuration, without its port."""
-    own: dict[str, object] = {"driver": scanner.driver, "codes": scanner.codes}
+def _options(scanner: Scanner, beside: Path) -> dict[str, object]:
+    """A scanner's options as in the configuration, without its port; a codebook's file is found from anywhere."""
+    codes = scanner.codes if scanner.codes in BUILT_IN else str(beside / scanner.codes)
+    own: dict[str, object] = {"driver": scanner.driver, "codes": codes}
     if scanner.hand is not None:
         own["hand"] = scanner.hand
     return own | scanner.options.model_dump(mode="json", exclude_defaults=True)

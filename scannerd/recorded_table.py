@@ -41,7 +41,7 @@ def replay_of(header: Header, recording: Path, registry: Registry, warn: Callabl
     except (DriverUnusable, ValueError, OSError) as unusable:
         raise ScanlogError(f"{recording}:1: {unusable}") from unusable
     setup = Setup(header.table, plan, rules, tuple(header.scanners))
-    return Replay(setup, channels, header.recorded_at, warn)
+    return Replay(setup, channels, header.recorded_at, warn, header.rounds_before or 0)
 
 
 def driver_of(name: str, keys: dict[str, object], registry: Registry) -> Driver[DriverOptions]:

@@ -76,7 +76,9 @@ Standing: TypeAlias = Link | Broker
 
 @dataclass(frozen=True, slots=True)
 class _Pause:
-    """Between two rounds: a full file may be closed here."""
+    """Between two rounds, `rounds` having been opened: a full file may be closed here."""
+
+    rounds: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,7 +117,7 @@ class Recorder:
         self._thread = threading.Thread(target=self._run, name="recorder", daemon=True)
         self._file: BinaryIO | None = None
         self._writer: ScanlogWriter | None = None
-        self._began = 0
+        self._began = self._latest = 0
         self._failed = False
         self._standing = dict(standing)
         self.dropped = 0
@@ -141,10 +143,10 @@ class Recorder:
         except queue.Full:
             self.dropped += 1
 
-    def pause(self) -> None:
-        """Says that no round is being dealt."""
+    def pause(self, rounds: int) -> None:
+        """Says that no round is being dealt, and how many were."""
         if self._full(1):
-            self._offer(_Pause())
+            self._offer(_Pause(rounds))
 
     def stop(self, timeout: float = 1.0) -> None:
         """Writes what waits, and closes the file; at most `timeout` seconds; nothing where it never started."""
@@ -166,6 +168,8 @@ class Recorder:
             wish = self._wishes.get()
             if isinstance(wish, _Stop):
                 break
+            if isinstance(wish, _Pause):
+                self._header = self._header.model_copy(update={"rounds_before": wish.rounds or None})
             if isinstance(wish, _Pause) or self._full(OVERDUE):
                 self._turn_over()
             if not isinstance(wish, _Pause):
@@ -175,7 +179,8 @@ class Recorder:
     def _append(self, entry: Entry) -> None:
         try:
             writer = self._writer or self._open()
-            writer.write(replace(entry, t=max(0, entry.t - self._began)))
+            self._latest = max(self._latest, entry.t - self._began)  # threads may overtake each other on their way here
+            writer.write(replace(entry, t=self._latest))
             self._failed = False
             if isinstance(entry, Link | Broker):
                 self._standing[entry.scanner if isinstance(entry, Link) else ""] = entry
@@ -193,7 +198,7 @@ class Recorder:
     def _open(self) -> ScanlogWriter:
         now = datetime.now(UTC)
         self._target.tidy()
-        self._began = self._clock()
+        self._began, self._latest = self._clock(), 0
         self._file = self._target.next(now).open("wb", buffering=0)
         self._writer = ScanlogWriter(self._file, self._header.model_copy(update={"recorded_at": now}))
         for entry in self._standing.values():

@@ -54,7 +54,12 @@ class Replay:
     """Plays entries and yields what is decided."""
 
     def __init__(
-        self, setup: Setup, channels: dict[str, Channel], recorded_at: datetime, warn: Callable[[str], None]
+        self,
+        setup: Setup,
+        channels: dict[str, Channel],
+        recorded_at: datetime,
+        warn: Callable[[str], None],
+        rounds: int = 0,
     ) -> None:
         """Begins with the broker and every scanner up, at `t` 0.
 
@@ -63,8 +68,9 @@ class Replay:
             channels: one a scanner, fresh, in the order of the header.
             recorded_at: the wall clock at `t` 0, for the expiry of commands.
             warn: told of what is ignored.
+            rounds: how many rounds there were before.
         """
-        self.state = State(setup, broker_up=True, scanners=dict.fromkeys(setup.scanners, "up"))
+        self.state = State(setup, rounds=rounds, broker_up=True, scanners=dict.fromkeys(setup.scanners, "up"))
         self._channels, self._recorded_at, self._warn = channels, recorded_at, warn
         self._replies = Replies()
         self._down: set[str] = set()

@@ -56,11 +56,34 @@ def test_a_full_file_is_closed_between_rounds_only(tmp_path: Path) -> None:
 
     recorder = Recorder(header(), Folder(tmp_path, "tp-01", file_bytes=1, files=8), lambda: 0)
     recorder.start()
-    recorder.pause()
+    recorder.pause(0)
     recorder.write(Chunk(9, "shoe", b"KH\r\n"))
     recorder.stop()
     assert [Chunk(9, "shoe", b"KH\r\n")] == entries(max(tmp_path.iterdir()))
     assert 3 == len(list(tmp_path.iterdir()))
+
+
+def test_a_file_says_how_many_rounds_came_before(tmp_path: Path) -> None:
+    """A recording that is begun between two rounds knows how many there were, for the ids of those to come."""
+    recorder = Recorder(header(), Folder(tmp_path, "tp-01", file_bytes=1, files=8), lambda: 0)
+    recorder.start()
+    recorder.pause(7)
+    recorder.write(Chunk(9, "shoe", b"KH\r\n"))
+    recorder.stop()
+    first, second = sorted(tmp_path.iterdir())
+    with reading(first, print) as one, reading(second, print) as other:
+        assert (None, 7) == (one.header.rounds_before, other.header.rounds_before)
+
+
+def test_entries_that_overtake_each_other_stay_readable(tmp_path: Path) -> None:
+    """What a slower thread brings late is written at the time of what came before it: time never goes back."""
+    recorder = Recorder(header(), OneFile(tmp_path / "a.scanlog"), lambda: 0)
+    recorder.start()
+    recorder.write(Chunk(20, "shoe", b"AS\r\n"))
+    recorder.write(Link(10, "shoe", up=False))
+    recorder.write(End(30))
+    recorder.stop()
+    assert [Chunk(20, "shoe", b"AS\r\n"), Link(20, "shoe", up=False), End(30)] == entries(tmp_path / "a.scanlog")
 
 
 def test_the_oldest_recordings_give_way(tmp_path: Path) -> None:
@@ -84,7 +107,7 @@ def test_a_disk_that_fails_stops_nothing(tmp_path: Path) -> None:
     folder.mkdir()
     recorder = Recorder(header(), Folder(folder, "tp-01", file_bytes=1, files=9), lambda: 0)
     recorder.start()
-    recorder.pause()
+    recorder.pause(0)
     for path in folder.iterdir():
         path.unlink()
     folder.rmdir()

@@ -19,6 +19,7 @@ class Header(BaseModel):
         game: the name of the game, whose deal plan is taken.
         recorded_at: the wall clock at `t` 0.
         round: the `[round]` parameters; those left out have their defaults.
+        rounds_before: how many rounds the table's journal had seen by then, for the ids that it gives; None: none.
         scanners: each scanner's options as in the configuration, without ports.
         note: free text.
     """
@@ -30,5 +31,6 @@ class Header(BaseModel):
     game: str
     recorded_at: Annotated[AwareDatetime, Field(lt=datetime(9000, 1, 1, tzinfo=UTC))]
     round: Round = Round()
+    rounds_before: Annotated[int, Field(ge=0)] | None = None
     scanners: dict[str, dict[str, object]]
     note: str | None = None
