@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Mapping
-from dataclasses import fields
+from dataclasses import MISSING, fields
 from datetime import UTC, datetime, timedelta
 from functools import lru_cache
 from operator import attrgetter
@@ -44,10 +44,21 @@ def _values_of(names: tuple[str, ...]) -> Callable[[object], tuple[object, ...]]
 _FIELDS = {told: (names, _values_of(names)) for told, names in _DATA.items()}
 
 
+_LATER: dict[type, dict[str, object]] = {
+    told: {field.name: field.default for field in fields(told) if field.default is not MISSING}
+    for told in TOLD.values()
+}
+"""Fields that were added under `1.x`, with their defaults: absent where they are that, and in older journals."""
+
+
 def data(told: d.Told) -> dict[str, object]:
     """An event's `data`."""
     names, values = _FIELDS[type(told)]
-    return dict(zip(names, values(told), strict=True))
+    made = dict(zip(names, values(told), strict=True))
+    for name, default in _LATER[type(told)].items():
+        if made[name] == default:
+            del made[name]
+    return made
 
 
 def told_rounds(told: tuple[d.Decision, ...], before: State) -> list[tuple[d.Told, str | None]]:
@@ -97,6 +108,7 @@ def decision(kind: str, data: Mapping[str, object], at: int, round_id: str | Non
     told = TOLD.get(kind)
     if told is None:
         return None
+    data = {**_LATER[told], **data}
     known: dict[str, object] = {name: _frozen(data[name]) for name in _DATA[told]}
     if told is d.RoundOpened:
         known["round"] = round_id

@@ -333,10 +333,10 @@ def test_rescan_says_by_whom() -> None:
 
 
 def test_an_entered_card_says_that_it_is_one() -> None:
-    """The event holds no scanner, the way `manual` and the person."""
+    """The event holds no scanner, the way `manual`, the person and the reason."""
     fields: dict[str, object] = {"slot": "B1", "card": "KH", "reason": "torn"}
     told = in_phase("dealing").put(e.Command(3_000_000, "enter", "eva", fields))
-    assert [d.CardAccepted(3_000_000, "B1", "B", 1, Card("KH"), None, 1, "manual", "eva")] == told
+    assert [d.CardAccepted(3_000_000, "B1", "B", 1, Card("KH"), None, 1, "manual", "eva", "torn")] == told
 
 
 def test_enter_counts_the_tries_before_it() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 
 import pytest
 from hypothesis import given
@@ -92,6 +93,16 @@ def test_fields_of_a_newer_version_are_left_out(told: d.Told) -> None:
     """A field that this version does not know is no hindrance."""
     data = json.loads(messages.dumps(messages.data(told))) | {"colour": ["red"]}
     assert told == messages.decision(told.TYPE, data, 1, "r-1")
+
+
+def test_a_card_entered_by_hand_tells_why() -> None:
+    """Its event has the reason behind the contract's first keys, and one of an older journal has none."""
+    entered = d.CardAccepted(1, "A1", "A", 1, ACE, None, 2, "manual", "eva", "torn")
+    data = messages.data(entered)
+    assert ([*DATA["card_accepted"], "reason"], "torn") == (list(data), data["reason"])
+    assert entered == messages.decision("card_accepted", data, 1, "r-1")
+    del data["reason"]
+    assert replace(entered, reason=None) == messages.decision("card_accepted", data, 1, "r-1")
 
 
 def test_a_type_of_a_newer_version_is_no_decision() -> None:

@@ -105,7 +105,8 @@ def _enter(state: State, command: e.Command) -> Decisions:
     assert entered is not None, "else it was refused"
     released: Decisions = (d.RoundReleased(command.at, command.by),) if state.phase == "held" else ()
     after = evolve_all(state, released)
-    return (*released, *accepted(after, due, Dealt(due.name, entered, None, command.at), command.by))
+    dealt = Dealt(due.name, entered, None, command.at)
+    return (*released, *accepted(after, due, dealt, command.by, _reason(command)))
 
 
 def _entry_fault(state: State, command: e.Command) -> d.Refused | None:

@@ -1,7 +1,8 @@
 """What the core says. A decision with a `TYPE` is an event of the contract: its fields are the event's `data`.
 
-`at` (monotonic, microseconds) and `round` stand beside `data` on the wire and are no part of it. Decisions without a
-`TYPE` change the state and are neither journalled nor published: bounces, the broker's coming and going, refusals of
+`at` (monotonic, microseconds) and `round` stand beside `data` on the wire and are no part of it. A field with a default
+came later under `1.x`: while it holds that, it is not on the wire, and older journals don't have it. Decisions without
+a `TYPE` change the state and are neither journalled nor published: bounces, the broker's coming and going, refusals of
 commands.
 """
 
@@ -110,7 +111,7 @@ class RoundOpened:
 
 @dataclass(frozen=True, slots=True)
 class CardAccepted:
-    """A card is in its slot; `attempt` 1 is the first try."""
+    """A card is in its slot; `attempt` 1 is the first try. Of a card entered by hand, `reason` says why."""
 
     TYPE: ClassVar = "card_accepted"
     at: int
@@ -122,6 +123,7 @@ class CardAccepted:
     attempt: int
     via: Literal["scan", "manual"]
     by: str | None
+    reason: str | None = None
 
 
 @dataclass(frozen=True, slots=True)

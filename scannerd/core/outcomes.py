@@ -47,12 +47,14 @@ def opening(state: State, at: int, wanted: str | None, by: str | None) -> d.Roun
     return d.RoundOpened(at, name, plan.game, plan.names, by)
 
 
-def accepted(state: State, slot: Slot, dealt: Dealt, by: str | None) -> Decisions:
+def accepted(state: State, slot: Slot, dealt: Dealt, by: str | None, reason: str | None = None) -> Decisions:
     """A card fills the due slot: its scanner's error is over, and the round too where no gap is waited for."""
     current = current_round(state)
     attempt = current.tries.get(slot.name, 0) + 1
     via: Literal["scan", "manual"] = "manual" if dealt.scanner is None else "scan"
-    told = d.CardAccepted(dealt.at, slot.name, slot.hand, slot.index, dealt.card, dealt.scanner, attempt, via, by)
+    told = d.CardAccepted(
+        dealt.at, slot.name, slot.hand, slot.index, dealt.card, dealt.scanner, attempt, via, by, reason
+    )
     over = () if dealt.scanner is None else error_over(state, dealt.scanner, dealt.at, over=True)
     empty = len(state.setup.plan.slots) - len(current.cards)
     if state.setup.rules.min_gap_ms or empty > 1:
