@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from pathlib import Path
+from typing import TypeAlias
 
 from pydantic import ValidationError
 
 from scannerd import games
-from scannerd.channel import Channel
-from scannerd.codebooks import load_codebook
+from scannerd.channel import Channel, MakesDecoders
+from scannerd.codebooks import Codebook, load_codebook
 from scannerd.contract import Driver, DriverOptions
 from scannerd.core.state import Setup
 from scannerd.errors import DriverUnusable
@@ -20,7 +21,18 @@ from scannerd.scanlog import Header, ScanlogError
 _NOT_OPTIONS = ("driver", "codes", "hand", "name", "url")
 
 
-def replay_of(header: Header, recording: Path, registry: Registry, warn: Callable[[str], None]) -> Replay:
+Wrap: TypeAlias = Callable[[str, Driver[DriverOptions]], MakesDecoders]
+"""From a scanner's name and its driver to what makes its decoders: for those who want to listen to them."""
+
+
+def _bare(name: str, driver: Driver[DriverOptions]) -> MakesDecoders:
+    del name
+    return driver
+
+
+def replay_of(
+    header: Header, recording: Path, registry: Registry, warn: Callable[[str], None], wrap: Wrap = _bare
+) -> Replay:
     """Makes what is needed to play a recording.
 
     Args:
@@ -28,6 +40,7 @@ def replay_of(header: Header, recording: Path, registry: Registry, warn: Callabl
         recording: its file: codebooks and games are looked for beside it.
         registry: the drivers at hand.
         warn: told of what is ignored.
+        wrap: may put something between the channels and their drivers.
 
     Raises:
         ScanlogError: a driver, an option, a codebook or the game can't be used.
@@ -35,9 +48,10 @@ def replay_of(header: Header, recording: Path, registry: Registry, warn: Callabl
     try:
         plan = games.load(header.game, recording.parent)
         rules = header.round.rules()
-        channels = {
-            name: _channel(name, keys, recording.parent, registry, plan.hands) for name, keys in header.scanners.items()
-        }
+        channels = {}
+        for name, keys in header.scanners.items():
+            driver, codebook, hand = _parts(name, keys, recording.parent, registry, plan.hands)
+            channels[name] = Channel(name, wrap(name, driver), codebook, hand, 0)
     except (DriverUnusable, ValueError, OSError) as unusable:
         raise ScanlogError(f"{recording}:1: {unusable}") from unusable
     setup = Setup(header.table, plan, rules, tuple(header.scanners))
@@ -64,11 +78,14 @@ def driver_of(name: str, keys: dict[str, object], registry: Registry) -> Driver[
         raise ValueError(f"scanner {name}: {where}: {first['msg']}") from invalid
 
 
-def _channel(name: str, keys: dict[str, object], beside: Path, registry: Registry, hands: tuple[str, ...]) -> Channel:
+def _parts(
+    name: str, keys: dict[str, object], beside: Path, registry: Registry, hands: tuple[str, ...]
+) -> tuple[Driver[DriverOptions], Codebook, str | None]:
+    """A scanner's driver, its codebook and its hand."""
     driver = driver_of(name, keys, registry)
     codes, hand = keys.get("codes", driver.codes), keys.get("hand")
     if not isinstance(codes, str):
         raise ValueError(f"scanner {name}: codes is required: a built-in codebook or a file")  # noqa: TRY004
     if hand is not None and hand not in hands:
         raise ValueError(f"scanner {name}: hand is {' or '.join(hands)}, not {hand!r}")
-    return Channel(name, driver, load_codebook(codes, beside), None if hand is None else str(hand), 0)
+    return driver, load_codebook(codes, beside), None if hand is None else str(hand)

@@ -177,15 +177,24 @@ def prompt_line(at: int, shown: Prompt) -> Line:
 
 def lines(replay: Replay, entries: Iterator[Entry], *, prompts: bool = False) -> Iterator[Line]:
     """All that a replay prints: the events, and with `prompts` the prompt at the start and each change of it."""
+    for line, _ in lines_taken(replay, entries, prompts=prompts):
+        yield line
+
+
+def lines_taken(
+    replay: Replay, entries: Iterator[Entry], *, prompts: bool = False
+) -> Iterator[tuple[Line, Taken | None]]:
+    """Each line with the decision that it tells of; None: the prompt at the start."""
     shown = prompt(replay.state)
     if prompts:
-        yield prompt_line(0, shown)
+        yield prompt_line(0, shown), None
     for taken in replay.play(entries):
-        yield from event_lines(taken)
+        for line in event_lines(taken):
+            yield line, taken
         if prompts:
             now = prompt(taken.after)
             if now != shown:
-                yield prompt_line(taken.at, now)
+                yield prompt_line(taken.at, now), taken
                 shown = now
 
 
