@@ -33,7 +33,7 @@ class Taken(NamedTuple):
 
     Attributes:
         at: its time, microseconds since the start.
-        event: what was decided.
+        event: what was decided; a deadline that was due before the event that came stands for itself.
         told: the decisions.
         before: the state in which they were taken.
         after: the state that they made.
@@ -78,11 +78,14 @@ class Replay:
     def play(self, entries: Iterator[Entry]) -> Iterator[Taken]:
         """Decides each entry at its time; virtual time runs on to the last `t`."""
         for event in self._events(entries):
-            before = self.state
-            for told, after in step(before, event):
-                self.state = after
-                yield Taken(told[0].at if told else event.at, event, told, before, after)
-                before = after
+            *overdue, last = step(self.state, event)
+            for told, after in overdue:
+                yield self._taken(e.Deadline(told[0].at), told, after)
+            yield self._taken(event, *last)
+
+    def _taken(self, event: e.Event, told: Decisions, after: State) -> Taken:
+        before, self.state = self.state, after
+        return Taken(told[0].at if told else event.at, event, told, before, after)
 
     def _events(self, entries: Iterator[Entry]) -> Iterator[e.Event]:
         """What the core is told; replies to a device go nowhere in a replay."""

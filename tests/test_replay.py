@@ -13,7 +13,7 @@ import pytest
 from scannerd.channel import Channel
 from scannerd.contract import BadFrame, CardRead, Micros, Reading, Reply
 from scannerd.core.cards import Card
-from scannerd.core.decisions import AlarmRaised
+from scannerd.core.decisions import AlarmRaised, RoundCompleted
 from scannerd.core.events import Deadline
 from scannerd.core.state import Rules, Setup, State
 from scannerd.recorded_table import replay_of
@@ -142,6 +142,13 @@ def test_time_outs_of_several_decoders_come_in_the_order_of_their_times() -> Non
     assert ["b", "a"] == [event.event.scanner for event in played.taken if hasattr(event.event, "scanner")]
     played = Played(chunk(1, "?", "b"), chunk(1, "?", "a"), end(9))
     assert ["a", "b"] == [event.event.scanner for event in played.taken if hasattr(event.event, "scanner")]
+
+
+def test_a_deadline_of_the_deal_stands_for_itself() -> None:
+    """What was due before an entry was decided on the deadline, and is not laid to what came later."""
+    played = Played(chunk(1, "AS"), chunk(2, "KH"), chunk(9, "QD"))
+    completed = next(taken for taken in played.taken if isinstance(taken.told[0], RoundCompleted))
+    assert Deadline(completed.at) == completed.event
 
 
 def test_deadlines_of_decoders_and_of_the_deal_are_decided_in_the_order_of_their_times() -> None:
