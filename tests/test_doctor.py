@@ -41,6 +41,7 @@ from scannerd.doctor.storage import (
     look_at_storage,
 )
 from scannerd.journal import Journal
+from scannerd.journal.schema import VERSION
 from scannerd.lock import TableLock
 from scannerd.mqtt.address import Failure
 from scannerd.mqtt.prover import Proof
@@ -48,6 +49,7 @@ from scannerd.publisher import published_topics
 from tests.certificates import Authority
 from tests.daemon import StartDaemon, Watcher, start_daemon_fixture  # noqa: F401 - pytest finds it by name
 from tests.fakes_devices import Pty
+from tests.journals import harm
 from tests.mosquitto import Mosquitto, StartBroker, broker_fixture, free_port, start_broker_fixture  # noqa: F401 - as above
 from tests.proxy import proxy_to
 
@@ -642,6 +644,17 @@ def test_the_journal_of_another_table(tmp_path: Path) -> None:
     finding = only(judge_journal(look_at_journal(site(written(tmp_path, "/dev/x")))))
     assert "'tp-02', not of 'tp-01'" in finding.text
     assert "table.id" in finding.remedy
+
+
+def test_the_journal_of_another_version(tmp_path: Path) -> None:
+    """A journal of an older version is well, and what the next start does to it is told; a newer one is a finding."""
+    Journal.open(tmp_path / "state", "tp-01", create=True).close()
+    told = [finding.text for finding in judge_journal(JournalFacts(Path("/s/journal.db"), schema=VERSION - 1))]
+    assert f"the next start backs it up and brings it to {VERSION}" in told[1]
+    harm(tmp_path / "state/journal.db", f"PRAGMA user_version = {VERSION + 1}")
+    finding = only(judge_journal(look_at_journal(site(written(tmp_path, "/dev/x")))))
+    assert "written by a newer scannerd" in finding.text
+    assert "install the newer version" in finding.remedy
 
 
 # --- the machine ------------------------------------------------------------------------------------------------

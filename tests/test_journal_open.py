@@ -19,6 +19,7 @@ from scannerd.journal import (
     JournalReader,
     verify,
 )
+from scannerd.journal.schema import VERSION
 from tests.journals import TABLE, filled, flip, following, harm, opened, record
 
 if TYPE_CHECKING:
@@ -90,10 +91,11 @@ def test_journal_of_another_table_is_refused(tmp_path: Path) -> None:
 
 def test_newer_schema_is_refused(tmp_path: Path) -> None:
     """A journal written by a newer version is left alone, exit code 2."""
-    harm(filled(tmp_path, 1), "PRAGMA user_version = 2")
+    harm(filled(tmp_path, 1), f"PRAGMA user_version = {VERSION + 1}")
 
-    with pytest.raises(JournalMismatch, match="newer scannerd"):
+    with pytest.raises(JournalMismatch, match=r"newer scannerd .*: install that version again") as error:
         Journal.open(tmp_path, TABLE, create=True)
+    assert error.value.exit_code is Exit.USAGE
 
 
 def test_schema_that_never_was_is_damage(tmp_path: Path) -> None:
@@ -147,6 +149,15 @@ def test_start_proves_only_from_the_last_state(tmp_path: Path) -> None:
     with opened(tmp_path) as journal:
         assert journal.head.seq == 12
     assert [finding.seq for finding in verify(tmp_path).found] == [2]
+
+
+@pytest.mark.fault(115)
+def test_long_check_is_told(tmp_path: Path) -> None:
+    """While a long journal is checked at the start whoever waits is told how far it is."""
+    told: list[str] = []
+    filled(tmp_path, 20_100)
+    Journal.open(tmp_path, TABLE, create=True, tell=told.append).close()
+    assert ["Checking the journal: 10000 of 20100", "Checking the journal: 20000 of 20100"] == told
 
 
 @pytest.mark.fault(102)

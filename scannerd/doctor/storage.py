@@ -14,8 +14,9 @@ from pathlib import Path
 
 from scannerd.doctor.findings import Finding, fail, ok, warn
 from scannerd.doctor.site import Site, content
-from scannerd.journal import JournalError, JournalMismatch, JournalMissing, JournalReader
-from scannerd.journal.opening import check_table, check_tail, read_meta
+from scannerd.journal import JournalError, JournalMismatch, JournalMissing, JournalNewer, JournalReader
+from scannerd.journal.opening import check_table, check_tail, read_meta, schema_of
+from scannerd.journal.schema import VERSION
 
 SCARCE = 64 * 1024**2
 """Bytes of free space below which the journal will soon not be written."""
@@ -78,16 +79,20 @@ class JournalFacts:
         missing: there is none.
         trouble: what is wrong with it.
         mismatch: it is another table's.
+        newer: a newer version wrote it.
         head: its last seq.
         waiting: how many events the broker has not acknowledged.
+        schema: of its tables.
     """
 
     path: Path
     missing: bool = False
     trouble: str | None = None
     mismatch: bool = False
+    newer: bool = False
     head: int = 0
     waiting: int = 0
+    schema: int = VERSION
 
 
 # --- probes -----------------------------------------------------------------------------------------------------
@@ -128,9 +133,12 @@ def look_at_journal(site: Site) -> JournalFacts:
             meta = read_meta(db, reader.path)
             check_table(meta, reader.path, site.config.table.id)
             check_tail(db, reader.path, meta)
-            return JournalFacts(reader.path, head=meta.head.seq, waiting=meta.head.seq - meta.cursor)
+            waiting = meta.head.seq - meta.cursor
+            return JournalFacts(reader.path, head=meta.head.seq, waiting=waiting, schema=schema_of(db))
     except JournalMissing:
         return JournalFacts(path, missing=True)
+    except JournalNewer as error:
+        return JournalFacts(path, trouble=error.line, newer=True)
     except JournalError as error:
         return JournalFacts(path, trouble=error.line, mismatch=isinstance(error, JournalMismatch))
 
@@ -199,6 +207,8 @@ def judge_journal(facts: JournalFacts) -> Iterator[Finding]:
     """Whether the daemon will start from it."""
     if facts.missing:
         yield ok("journal", "there is no journal yet; the daemon makes one at its first start")
+    elif facts.newer:
+        yield fail("journal", facts.trouble or "", "install the newer version; or see `Upgrade` in docs/operators.md")
     elif facts.mismatch:
         yield fail(
             "journal",
@@ -212,6 +222,9 @@ def judge_journal(facts: JournalFacts) -> Iterator[Finding]:
     else:
         waiting = f", {facts.waiting} of them not yet at the broker" if facts.waiting else ""
         yield ok("journal", f"{facts.path} is sound: {facts.head} events{waiting}")
+    if facts.schema < VERSION:
+        text = f"the journal has schema {facts.schema}; the next start backs it up and brings it to {VERSION}"
+        yield ok("schema", text)
 
 
 def _absent(facts: Storage) -> Finding:

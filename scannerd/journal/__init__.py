@@ -1,12 +1,13 @@
 """The journal: every event of a table, synced before anyone is told of it, each chained to the one before by its hash.
 
-`store` appends and reads, `opening` makes and checks the file, `chain` judges one row, `proof` walks them all,
-`selection` and `stats` are for reading it afterwards. Only the daemon writes, and only from one thread.
+`store` appends and reads, `opening` makes and checks the file, `migrations` bring an old one to this schema, `chain`
+judges one row, `proof` walks them all, `selection` and `stats` are for reading it afterwards. Only the daemon writes,
+and only from one thread.
 """
 
 from __future__ import annotations
 
-from scannerd.journal.errors import JournalDamaged, JournalError, JournalMismatch, JournalMissing
+from scannerd.journal.errors import JournalDamaged, JournalError, JournalMismatch, JournalMissing, JournalNewer
 from scannerd.journal.proof import Finding, Findings, verify
 from scannerd.journal.reading import JournalReader
 from scannerd.journal.records import Batch, Head, Previous, Record
@@ -22,6 +23,7 @@ __all__ = [
     "JournalError",
     "JournalMismatch",
     "JournalMissing",
+    "JournalNewer",
     "JournalReader",
     "Previous",
     "Record",

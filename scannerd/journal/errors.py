@@ -32,6 +32,10 @@ class JournalMismatch(JournalError):  # noqa: N818 - it names the journal's stat
     exit_code: ClassVar[Exit] = Exit.USAGE
 
 
+class JournalNewer(JournalMismatch):
+    """A newer scannerd wrote the journal. An administrator must install that version again."""
+
+
 _WORDS: Final = {
     "SQLITE_BUSY": "locked by another process",
     "SQLITE_LOCKED": "locked by another connection",

@@ -11,17 +11,18 @@ from __future__ import annotations
 
 import os
 import sqlite3
+from collections.abc import Callable
 from contextlib import closing
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, TypeAlias
 from urllib.parse import quote
 from uuid import uuid4
 
 from scannerd.canonical import FIRST_PREV
 from scannerd.journal.anchors import SIDES, side_file
 from scannerd.journal.chain import Chain, state_digest
-from scannerd.journal.errors import JournalMismatch, JournalMissing, damaged, told
+from scannerd.journal.errors import JournalMismatch, JournalMissing, JournalNewer, damaged, told
 from scannerd.journal.records import Head, Meta, Record, Trimmed
-from scannerd.journal.schema import APPLICATION_ID, EVENTS, FILE_NAME, LAST_SEQ, META, TABLES, VERSION
+from scannerd.journal.schema import APPLICATION_ID, EVENTS, FILE_NAME, FIRST_VERSION, LAST_SEQ, META, TABLES, VERSION
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -32,6 +33,11 @@ DIRECTORY_MODE: Final = 0o750
 _WAL_KEPT: Final = 4 * 1024 * 1024
 """Bytes to which a log that a long reader let grow is cut again."""
 _ROWS: Final = 256
+_TELLING: Final = 10_000
+"""Rows that are checked between two words about it: about half a second."""
+
+Tell: TypeAlias = Callable[[str], object]
+"""Takes what is being done, for people; called again and again while it takes long."""
 
 
 def located(where: Path) -> Path:
@@ -77,9 +83,9 @@ def create(path: Path, table: str) -> None:
         os.close(os.open(draft, os.O_CREAT | os.O_EXCL | os.O_WRONLY, FILE_MODE))
         with closing(connect(draft, "rw", busy_ms=0)) as db:
             _write_schema(db, table)
-        _sync(draft)
+        sync(draft)
         draft.rename(path)
-        _sync(path.parent)
+        sync(path.parent)
     except (sqlite3.Error, OSError) as error:
         raise told(path, error) from error
 
@@ -106,15 +112,22 @@ def prepare_writer(db: sqlite3.Connection) -> None:
 
 
 def check_header(db: sqlite3.Connection, path: Path) -> None:
-    """Raises JournalDamaged where the file is another program's, JournalMismatch where it is a newer version's."""
+    """Raises JournalDamaged where the file is another program's, JournalNewer where it is a newer version's."""
     (application,) = db.execute("PRAGMA application_id").fetchone()
-    (version,) = db.execute("PRAGMA user_version").fetchone()
+    version = schema_of(db)
     if application != APPLICATION_ID:
         raise damaged(path, "it is an SQLite file, but no journal of scannerd")
     if version > VERSION:
-        raise JournalMismatch(f"{path}: written by a newer scannerd (schema {version}, known is {VERSION})")
-    if version != VERSION:
+        known = f"schema {version}, this one knows up to {VERSION}"
+        raise JournalNewer(f"{path}: written by a newer scannerd ({known}): install that version again")
+    if version < FIRST_VERSION:
         raise damaged(path, f"schema {version} was never in use")
+
+
+def schema_of(db: sqlite3.Connection) -> int:
+    """The number of the journal's schema; older ones are read as they are."""
+    version: int = db.execute("PRAGMA user_version").fetchone()[0]
+    return version
 
 
 def read_meta(db: sqlite3.Connection, path: Path) -> Meta:
@@ -123,7 +136,7 @@ def read_meta(db: sqlite3.Connection, path: Path) -> Meta:
     Raises:
         JournalDamaged: it is missing.
     """
-    rows = db.execute(META).fetchall()
+    rows = db.execute(META[schema_of(db)]).fetchall()
     if len(rows) != 1:
         raise damaged(path, "the row about the journal is missing")
     table, journal, seq, hash_, cursor, clean, rounds, trimmed_seq, trimmed_hash, trimmed_rounds = rows[0]
@@ -148,8 +161,8 @@ def check_table(meta: Meta, path: Path, table: str) -> None:
         raise JournalMismatch(f"{path}: this is the journal of table {meta.table!r}, not of {table!r}")
 
 
-def check_tail(db: sqlite3.Connection, path: Path, meta: Meta) -> None:
-    """Proves the last state row, and the chain from there to the head.
+def check_tail(db: sqlite3.Connection, path: Path, meta: Meta, tell: Tell = lambda _: None) -> None:
+    """Proves the last state row, and the chain from there to the head; tells of it where it takes long.
 
     Raises:
         JournalDamaged: something was changed, is missing or was added there.
@@ -168,6 +181,8 @@ def check_tail(db: sqlite3.Connection, path: Path, meta: Meta) -> None:
         for seq, fault in chain.faults(row):
             raise damaged(path, f"seq {seq}: {fault}")
         end = Head(row.seq, row.hash)
+        if row.seq % _TELLING == 0:
+            tell(f"Checking the journal: {row.seq} of {meta.head.seq}")
     if end != meta.head:
         raise damaged(path, f"it ended at seq {meta.head.seq}, but its last row is seq {end.seq}")
 
@@ -205,10 +220,11 @@ def _make_directory(directory: Path) -> None:
     for step in reversed(missing):
         if not step.exists():
             step.mkdir(mode=DIRECTORY_MODE)
-            _sync(step.parent)
+            sync(step.parent)
 
 
-def _sync(path: Path) -> None:
+def sync(path: Path) -> None:
+    """Has the disk hold what the system holds of a file or a folder."""
     fd = os.open(path, os.O_RDONLY)
     try:
         os.fsync(fd)

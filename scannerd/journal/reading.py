@@ -69,6 +69,12 @@ class JournalReader:
         with self.reading() as db:
             return list(db.execute(OPENINGS, (round_id,)))
 
+    def rounds_before(self, seq: int) -> int:
+        """How many rounds were opened before the event `seq`, those of deleted events included."""
+        with self.reading() as db:
+            (rounds,) = db.execute("SELECT coalesce(max(n), 0) FROM rounds WHERE seq < ?", (seq,)).fetchone()
+        return int(rounds)
+
     @contextmanager
     def reading(self) -> Iterator[sqlite3.Connection]:
         """Lends the connection; its faults come out in the journal's words.

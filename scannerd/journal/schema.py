@@ -11,8 +11,9 @@ from typing import Final
 FILE_NAME: Final = "journal.db"
 APPLICATION_ID: Final = 0x73636E64
 """`scnd`, in the file's header: tells `file` and us whose database this is."""
-VERSION: Final = 1
-"""`user_version`: raised when an older scannerd could no longer read the file."""
+VERSION: Final = 2
+"""`user_version`: raised with each change of a table, each by a step of `scannerd.journal.migrations`."""
+FIRST_VERSION: Final = 1
 
 REPLIES_KEPT: Final = 1_000
 STATES_KEPT: Final = 3
@@ -33,9 +34,13 @@ TABLES: Final = (
     "CREATE TABLE replies (n INTEGER PRIMARY KEY, id TEXT NOT NULL, body BLOB NOT NULL) STRICT",
 )
 
-META: Final = (
-    "SELECT table_id, journal, seq, hash, cursor, clean, rounds, trimmed_seq, trimmed_hash, trimmed_rounds FROM meta"
-)
+META: Final = {
+    1: "SELECT table_id, journal, seq, hash, cursor, clean, rounds, 0, printf('%064d', 0), 0 FROM meta",
+    2: """
+        SELECT table_id, journal, seq, hash, cursor, clean, rounds, trimmed_seq, trimmed_hash, trimmed_rounds
+        FROM meta""",
+}
+"""By schema, so that an older journal is read as it is; what else is read is the same in all of them."""
 EVENTS: Final = "SELECT seq, type, round, at, hash, body FROM events WHERE seq > ? AND seq <= ? ORDER BY seq LIMIT ?"
 OPENINGS: Final = """
     SELECT seq, (SELECT seq FROM rounds AS next WHERE next.n = rounds.n + 1) FROM rounds WHERE id = ? ORDER BY n"""

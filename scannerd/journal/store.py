@@ -15,14 +15,18 @@ from scannerd.journal import opening
 from scannerd.journal.anchors import Anchors, side_file
 from scannerd.journal.chain import state_digest
 from scannerd.journal.errors import JournalError, told
+from scannerd.journal.migrations import migrate
 from scannerd.journal.reading import JournalReader
 from scannerd.journal.records import Batch, Head, Meta, Previous, Record, Trimmed
-from scannerd.journal.schema import EVENTS, FILE_NAME, LAST_SEQ, REPLIES_KEPT, ROUNDS_KEPT, STATES_KEPT
+from scannerd.journal.schema import EVENTS, FILE_NAME, LAST_SEQ, REPLIES_KEPT, ROUNDS_KEPT, STATES_KEPT, VERSION
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
     from types import TracebackType
+
+    from scannerd.journal.migrations import Migrated
+    from scannerd.journal.opening import Tell
 
 BUSY_MS = 5_000
 """How long a write waits for another process to let go of the file."""
@@ -34,7 +38,10 @@ class Journal:
     Attributes:
         path: the file.
         previous: how the run before this one ended.
+        migrated: what was done to a journal of an older schema when it was opened, or None.
     """
+
+    migrated: Migrated | None = None
 
     def __init__(self, path: Path, db: sqlite3.Connection, meta: Meta) -> None:
         """Takes a connection that `open` has prepared and checked."""
@@ -47,20 +54,23 @@ class Journal:
         self._state_seq = 0 if row is None else row[0]
 
     @classmethod
-    def open(cls, directory: Path, table: str, *, create: bool, busy_ms: int = BUSY_MS) -> Journal:
+    def open(
+        cls, directory: Path, table: str, *, create: bool, busy_ms: int = BUSY_MS, tell: Tell = lambda _: None
+    ) -> Journal:
         """Opens the journal of `table` in `directory`, after a check that does not grow with the journal.
 
         Args:
             directory: the table's state directory; the caller holds its `TableLock`.
             table: the table's id.
-            create: make the journal where there is none.
+            create: make the journal where there is none, and bring an older schema to this version's.
             busy_ms: how long a write may wait for another process to let go, in ms.
+            tell: takes what is being done, for people, while a check or a migration takes long.
 
         Raises:
             JournalMissing: there is none, and `create` is False.
             JournalDamaged: the file is not what was written. It is left as it is.
             JournalMismatch: it is another table's, or a newer scannerd's.
-            JournalError: it can't be read or written now.
+            JournalError: it can't be read or written now, or has an older schema though `create` is False.
         """
         path = directory / FILE_NAME
         if not opening.present(path):
@@ -70,13 +80,20 @@ class Journal:
         db = None
         try:
             db = opening.connect(path, "rw", busy_ms=busy_ms)
-            return cls(path, db, _checked(db, path, table))
+            _check(db, path, table, tell)
+            if not create:
+                _require_current(db, path)
+            migrated = migrate(db, path, tell)
+            opening.prepare_writer(db)
+            journal = cls(path, db, opening.read_meta(db, path))
         except BaseException as error:
             if db is not None:
                 db.close()
             if isinstance(error, sqlite3.Error | OSError):
                 raise told(path, error) from error
             raise
+        journal.migrated = migrated
+        return journal
 
     @property
     def journal_id(self) -> str:
@@ -309,13 +326,17 @@ def _expect_one(update: sqlite3.Cursor, path: Path) -> None:
         raise JournalError(f"{path}: another process wrote to this journal")
 
 
-def _checked(db: sqlite3.Connection, path: Path, table: str) -> Meta:
+def _check(db: sqlite3.Connection, path: Path, table: str, tell: Tell) -> None:
     opening.check_header(db, path)
     meta = opening.read_meta(db, path)
     opening.check_table(meta, path, table)
-    opening.check_tail(db, path, meta)
-    opening.prepare_writer(db)
-    return meta
+    opening.check_tail(db, path, meta, tell)
+
+
+def _require_current(db: sqlite3.Connection, path: Path) -> None:
+    """A journal that was open had this version's schema: an older one in its place is another file."""
+    if (found := opening.schema_of(db)) != VERSION:
+        raise JournalError(f"{path}: an older journal (schema {found}) was put in the place of the one that was open")
 
 
 def _write_records(db: sqlite3.Connection, records: tuple[Record, ...], rounds: int) -> None:
