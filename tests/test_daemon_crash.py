@@ -26,8 +26,8 @@ from tests.wire import Subscriber
 __all__ = ["broker_fixture", "start_broker_fixture", "start_daemon_fixture"]
 
 QUICK = 'start = "auto"\nmin_gap_ms = 0\nround_gap_ms = 0\nbounce_ms = 0\nmax_attempts = 0'
-ROUNDS = 500
-KILLS = 20
+ROUNDS = 150
+KILLS = 8
 DEATH_CARDS = 100
 AT_START = {"acknowledged": 3, "marked": 3}
 """Marks that the start itself may make before a card comes."""
@@ -80,7 +80,7 @@ def start_dealing(daemon: Daemon, consumer: Subscriber, *dying: str) -> None:
 
 
 def test_killed_at_any_moment(broker: Mosquitto, start_daemon: StartDaemon) -> None:
-    """Killed again and again while it deals 500 rounds, it gives a consumer every event in order, once each."""
+    """Killed again and again while it deals 150 rounds, it gives a consumer every event in order, once each."""
     chance = random.Random(20)  # noqa: S311 - a shoe
     daemon = start_daemon(broker.url, QUICK, start=False)
     shoe = Shoe(daemon, chance)
@@ -104,7 +104,7 @@ def test_killed_at_any_moment(broker: Mosquitto, start_daemon: StartDaemon) -> N
     in_order = list(dict.fromkeys(message.payload for message in consumer.messages))
     assert [record.body for record in daemon.records()] == in_order
     assert verify(daemon.state_dir).sound
-    _rounds_are_right(in_order)
+    rounds_are_right(in_order)
 
 
 @pytest.mark.parametrize("step", STEPS)
@@ -127,10 +127,10 @@ def test_killed_at_every_step(broker: Mosquitto, start_daemon: StartDaemon, step
     in_order = list(dict.fromkeys(message.payload for message in consumer.messages))
     assert [record.body for record in daemon.records()] == in_order
     assert verify(daemon.state_dir).sound
-    _rounds_are_right(in_order)
+    rounds_are_right(in_order)
 
 
-def _rounds_are_right(bodies: list[bytes]) -> None:
+def rounds_are_right(bodies: list[bytes]) -> None:
     """Each completed round has the six cards that were accepted in it, and no two are the same."""
     accepted: list[object] = []
     for body in bodies:

@@ -47,6 +47,7 @@ class Subscriber:
         username: with `password`, where the broker asks for them.
         client_id: by default one of its own.
         session: keep a stored session (for an hour); by default each connection starts clean.
+        heard: called with each message as it comes, in the thread that receives it.
     """
 
     def __init__(  # noqa: PLR0913 - all but two have a default and are given by name
@@ -58,8 +59,10 @@ class Subscriber:
         password: str | None = None,
         client_id: str | None = None,
         session: bool = False,
+        heard: Callable[[Message], None] = lambda _: None,
     ) -> None:
         self.messages: list[Message] = []
+        self._heard = heard
         self._changed = threading.Condition()
         self._topics = topics
         self._port = port
@@ -198,6 +201,7 @@ class Subscriber:
             correlation=getattr(extra, "CorrelationData", None),
             properties=tuple(getattr(extra, "UserProperty", ())),
         )
+        self._heard(arrived)
         with self._changed:
             self.messages.append(arrived)
             self._changed.notify_all()
