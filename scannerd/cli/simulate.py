@@ -3,19 +3,18 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
-from typing import BinaryIO
 
 import click
 from pydantic import ValidationError
 
 from scannerd import games
+from scannerd.cli.outputs import STDOUT, many, opened, told_as_usage
 from scannerd.codebooks import load_codebook
 from scannerd.errors import UsageError
 from scannerd.registry import Registry
-from scannerd.scanlog import Entry, Order, ScanlogWriter
+from scannerd.scanlog import Entry, Header, Order, ScanlogWriter
 from scannerd.simulation import (
     SCANNER,
     Simulator,
@@ -29,7 +28,6 @@ from scannerd.simulation import (
     write_codebook,
 )
 
-_STDOUT = Path("-")
 _FAULTS = {
     "misread": "How often a card does not read.",
     "duplicate": "How often an earlier card of the round is scanned instead.",
@@ -53,6 +51,7 @@ def _with_faults(command: Callable[..., None]) -> Callable[..., None]:
 @click.option("--seed", type=int, default=1, show_default=True, help="The same seed gives the same recording.")
 @click.option("--driver", default="line", show_default=True, help="The driver that reads it.")
 @click.option("-o", "--output", type=click.Path(path_type=Path), required=True, help="The recording; - is stdout.")
+@click.option("--files", type=click.IntRange(min=1), help="Write so many, each of its own seed, into the folder -o.")
 @click.option("--game", default="teen-patti-20-20", show_default=True, help="The game that is dealt.")
 @click.option("--codes", help="The codebook: a built-in name or a file; by default the driver's.")
 @click.option(
@@ -65,20 +64,44 @@ def _with_faults(command: Callable[..., None]) -> Callable[..., None]:
 @click.option("--card-ms", type=click.IntRange(min=400), default=1500, show_default=True, help="From card to card.")
 @_with_faults
 def simulate(  # noqa: PLR0913 - an argument an option
-    *, rounds: int, driver: str, output: Path, game: str, codes: str | None, start: Start, **options: object
+    *,
+    rounds: int,
+    seed: int,
+    driver: str,
+    output: Path,
+    files: int | None,
+    game: str,
+    codes: str | None,
+    start: Start,
+    **options: object,
 ) -> None:
     """Write a recording of a dealer at work, with faults at chosen rates.
 
     The dealer reacts as the prompt asks: scans again what did not read, waits between rounds. A driver whose cards need
     a codebook of their own gets one, `<output>.codes.toml`, unless --codes names one.
-    """
-    made = _simulator(game, {"format": driver, "rounds": rounds, **options})
-    with _told_as_usage(output):
-        book, spell = _codebook(made, codes, output)
-        with _opened(output) as target:
-            writer = ScanlogWriter(target, header(made, game, start, book))
-            for entry in kept(_with_progress(made.entries(SCANNER, spell), rounds), start):
-                writer.write(entry)
+
+    With --files a corpus is written: `DRIVER-SEED.scanlog` for each seed from --seed on, in the folder that -o names.
+    Recordings of any length are written as they are dealt, and take no more memory than short ones.
+
+    \b
+    Examples:
+      scannerd simulate --rounds 100000 --misread 0.01 -o long.scanlog
+      scannerd simulate --rounds 20 --files 500 --driver ssi --unplug 0.02 -o corpus && scannerd verify --update corpus
+    """  # noqa: D301 - click's mark for lines to be left as they are
+    seeds = range(seed, seed + (files or 1))
+    for one, target in many(output, driver, seeds) if files else [(seed, output)]:
+        made = _simulator(game, {"format": driver, "rounds": rounds, "seed": one, **options})
+        with told_as_usage(target):
+            book, spell = _codebook(made, codes, target)
+        entries = made.entries(SCANNER, spell)
+        _write(target, header(made, game, start, book), kept(_with_progress(entries, rounds), start))
+
+
+def _write(output: Path, head: Header, entries: Iterable[Entry]) -> None:
+    with opened(output) as target:
+        writer = ScanlogWriter(target, head)
+        for entry in entries:
+            writer.write(entry)
 
 
 def _simulator(game: str, options: dict[str, object]) -> Simulator:
@@ -101,7 +124,7 @@ def _codebook(made: Simulator, codes: str | None, output: Path) -> tuple[str | N
     spell = made.spelling()
     if has_codebook(made, Registry()):
         return None, spell
-    if output == _STDOUT:
+    if output == STDOUT:
         raise UsageError("this driver needs a codebook, which can't be written beside stdout: name one with --codes")
     file = output.with_suffix(".codes.toml")
     write_codebook(file, spell)
@@ -110,27 +133,7 @@ def _codebook(made: Simulator, codes: str | None, output: Path) -> tuple[str | N
 
 def _folder(output: Path) -> Path:
     """Where a relative codebook is looked for: beside the recording, as a replay does."""
-    return Path() if output == _STDOUT else output.parent
-
-
-@contextmanager
-def _told_as_usage(output: Path) -> Iterator[None]:
-    try:
-        yield
-    except BrokenPipeError:
-        raise
-    except OSError as trouble:
-        raise UsageError(f"{trouble.filename or output}: {trouble.strerror or trouble}") from None
-
-
-@contextmanager
-def _opened(output: Path) -> Iterator[BinaryIO]:
-    if output == _STDOUT:
-        yield sys.stdout.buffer
-        sys.stdout.buffer.flush()
-    else:
-        with output.open("wb") as target:
-            yield target
+    return Path() if output == STDOUT else output.parent
 
 
 def _with_progress(told: Iterator[Entry], rounds: int) -> Iterator[Entry]:

@@ -8,13 +8,16 @@ joined. The same seed gives the same mutant.
 
 from __future__ import annotations
 
+import os
 from collections import Counter
 from collections.abc import Collection, Iterator
 from dataclasses import replace
 from heapq import heappop, heappush
+from pathlib import Path
 from random import Random
 from typing import NamedTuple
 
+from scannerd.codebooks import BUILT_IN
 from scannerd.scanlog import Chunk, End, Entry, Header, Link
 
 JOINED_MOST = 4096
@@ -232,3 +235,18 @@ def mutated_header(header: Header, rates: Rates, seed: int) -> Header:
     faults = ", ".join(f"{name} {rate:g}" for name, rate in rates._asdict().items() if rate)
     note = f"Mutated with seed {seed}: {faults or 'nothing'}."
     return header.model_copy(update={"note": note if header.note is None else f"{header.note} {note}"})
+
+
+def placed(header: Header, source: Path, target: Path) -> Header:
+    """The header of a recording in another folder: codebooks' files are found from there as they were from here."""
+    if source.resolve() == target.resolve():
+        return header
+    scanners = {name: {**keys, **_codes(keys, source, target)} for name, keys in header.scanners.items()}
+    return header.model_copy(update={"scanners": scanners})
+
+
+def _codes(keys: dict[str, object], source: Path, target: Path) -> dict[str, object]:
+    codes = keys.get("codes")
+    if not isinstance(codes, str) or codes in BUILT_IN or Path(codes).is_absolute():
+        return {}
+    return {"codes": os.path.relpath((source / codes).resolve(), target.resolve())}
