@@ -5,6 +5,7 @@ PYTHON ?= python3
 comma := ,
 ROUNDS ?=
 PYTEST_ARGS ?=
+MUTANTS_ARGS ?=
 BIN := .venv/bin
 PROJECT := pyproject.toml
 # What decides what a card is must be tested to the last branch: the core and the decoders.
@@ -14,7 +15,10 @@ INSTALL := $(BIN)/pip install --quiet --disable-pip-version-check
 # The project itself is installed in place, built by the locked build tool rather than by one fetched for the occasion.
 INSTALL_SELF := $(INSTALL) --no-deps --no-build-isolation --editable .
 
-.PHONY: demo test lint types unit bench test-vm lock clean
+.PHONY: help demo test lint types unit bench mutants test-vm lock clean
+
+help: ## what can be made here
+	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | expand -t 12
 
 demo: .venv/.demo ## play a packaged recording to a broker and show the rounds; ROUNDS=3 ends it
 	$(BIN)/scannerd demo $(if $(ROUNDS),--rounds $(ROUNDS))
@@ -36,6 +40,9 @@ unit: .venv/.test
 bench: .venv/.test ## figures beside a bare loop; see bench/
 	$(BIN)/python -m bench
 
+mutants: .venv/.mutants ## change the core in a thousand ways; each must fail a test. Half an hour; see tests/mutants/
+	$(BIN)/python -m tests.mutants $(MUTANTS_ARGS)
+
 test-vm: .venv/.test ## plug real scanners into a virtual machine; needs root and apt, see tests/vm/
 	$(BIN)/python -m tests.vm
 
@@ -56,6 +63,7 @@ lock: .venv/.test ## make the lock files afresh from the bounds in pyproject.tom
 	$(INSTALL) pip-tools
 	$(COMPILE) --extra test --output-file requirements/test.txt
 	$(COMPILE) --extra demo --constraint requirements/test.txt --output-file requirements/demo.txt
+	$(COMPILE) --extra test --extra mutants --constraint requirements/test.txt --output-file requirements/mutants.txt
 	$(RUNTIME) --extra display --extra signing --constraint requirements/test.txt --output-file requirements/table.txt
 
 clean:
