@@ -13,6 +13,7 @@ from typing import Literal
 
 from scannerd.core.prompts import Prompt
 from scannerd.core.state import State
+from scannerd.inbox import PagesStand
 from scannerd.messages import CONTRACT, dumps, prompt_fields, round_snapshot, utc
 from scannerd.notebook import Digests
 from scannerd.recall import Offset
@@ -61,12 +62,14 @@ class Machine:
         fault: of the journal, or None.
         synchronised: whether the time of day can be trusted; None where nobody knows.
         checked: what the last self-check of this process found, and when, as events write it; None before the first.
+        pages: how the pages are; None where they are switched off, or before they tell.
     """
 
     outbox: Outbox = Outbox()
     fault: Fault | None = None
     synchronised: bool | None = None
     checked: tuple[str, Digests] | None = None
+    pages: PagesStand | None = None
 
 
 class Bulletin:
@@ -161,8 +164,13 @@ def status(identity: Identity, state: State, offset: Offset, machine: Machine, *
             "config_digest": identity.config_digest,
             "clock": {"synchronised": machine.synchronised},
             "self_check": None if machine.checked is None else _checked(*machine.checked),
+            "display": None if machine.pages is None else _pages(machine.pages),
         }
     )
+
+
+def _pages(pages: PagesStand) -> dict[str, object]:
+    return {"listen": pages.listen, "served": pages.trouble is None, "detail": pages.trouble}
 
 
 def _checked(at: str, found: Digests) -> dict[str, object]:

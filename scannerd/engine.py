@@ -28,6 +28,7 @@ from scannerd.errors import ScannerdError
 from scannerd.inbox import (
     Checked,
     Letter,
+    PagesStand,
     Reconfigured,
     ReloadAsked,
     Settle,
@@ -120,6 +121,7 @@ class Engine:
         self._retention = Retention(duties.keep_days, clock.now())
         self._check_at = 0
         self._found: tuple[str, Digests] | None = None
+        self._pages: PagesStand | None = None
         self._alive = alive
         self._setup, self._process, self._inbox, self._clock, self._vault = setup, process, inbox, clock, vault
         self._previous = vault.sound().previous
@@ -201,7 +203,7 @@ class Engine:
 
     def final_status(self) -> bytes:
         """What the status topic says after an orderly end."""
-        machine = Machine(self._vault.outbox(), self._vault.fault, self._clock.synchronised(), self._found)
+        machine = Machine(self._vault.outbox(), self._vault.fault, self._clock.synchronised(), self._found, self._pages)
         return status(self.identity, self.state, self._offset(), machine, offline=True)
 
     def close(self) -> None:
@@ -265,6 +267,8 @@ class Engine:
                 self._duties.reload()
             case Reconfigured():
                 self._reconfigure(turn, letter)
+            case PagesStand():
+                self._pages = letter
             case Settle():
                 turn.settles.append(letter)
             case StatusSeen():
@@ -397,9 +401,9 @@ class Engine:
         """The retained topics; True where the dealer is asked for something new."""
         changed = self._bulletin.prompt(prompt(self.state), turn.offset.day(turn.now))
         self._bulletin.round(self.state, head)
-        machine = replace(self._bulletin.machine, fault=None, checked=self._found)
+        machine = replace(self._bulletin.machine, fault=None, checked=self._found, pages=self._pages)
         if turn.ticked or (machine.outbox.depth and self._vault.cursor >= head):
-            machine = Machine(self._vault.outbox(), None, self._clock.synchronised(), self._found)
+            machine = Machine(self._vault.outbox(), None, self._clock.synchronised(), self._found, self._pages)
         self._bulletin.status(self.state, turn.offset, machine)
         if turn.anew:
             self._bulletin.anew(self.state, head)
@@ -423,7 +427,8 @@ class Engine:
         for reply in turn.refused_for_storage():
             self._speaker.answer(reply)
         self._bulletin.prompt(STORAGE_FAULT, turn.offset.day(turn.now))
-        self._bulletin.status(self.state, turn.offset, replace(self._bulletin.machine, fault=self._vault.fault))
+        machine = replace(self._bulletin.machine, fault=self._vault.fault, pages=self._pages)
+        self._bulletin.status(self.state, turn.offset, machine)
 
     def _reopen(self, turn: Turn) -> Turn:
         """The turn to go on with: after a success it begins with what was missed."""

@@ -11,7 +11,17 @@ from scannerd.notebook import Digests
 from scannerd.readers import Settle
 from scannerd.texts import Texts
 
-__all__ = ["CheckCause", "Checked", "Letter", "Reconfigured", "ReloadAsked", "Settle", "StopRequested", "ThreadDied"]
+__all__ = [
+    "CheckCause",
+    "Checked",
+    "Letter",
+    "PagesStand",
+    "Reconfigured",
+    "ReloadAsked",
+    "Settle",
+    "StopRequested",
+    "ThreadDied",
+]
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,6 +60,19 @@ class Checked:
     digests: Digests
 
 
+@dataclass(frozen=True, slots=True)
+class PagesStand:
+    """How the pages are, told at each change.
+
+    Attributes:
+        listen: the address that the configuration gives them.
+        trouble: why nobody can open them; None: they are served.
+    """
+
+    listen: str
+    trouble: str | None = None
+
+
 Letter: TypeAlias = (
     Read
     | FailedRead
@@ -61,5 +84,6 @@ Letter: TypeAlias = (
     | Checked
     | ReloadAsked
     | Reconfigured
+    | PagesStand
     | StopRequested
 )

@@ -139,6 +139,17 @@ class StatusSelfCheck(Model):
     """SHA-256 of each scanner's codebook."""
 
 
+class StatusDisplay(Model):
+    """The dealer's and the supervisor's pages. That they can't be served keeps no card, so it degrades nothing."""
+
+    listen: str
+    """The address that the configuration gives them."""
+    served: bool
+    """Whether they can be opened."""
+    detail: str | None
+    """Why not; null where they can be."""
+
+
 class Status(Model):
     """How the daemon is; the last will is such a status with `state` offline."""
 
@@ -166,6 +177,8 @@ class Status(Model):
     """The time of day."""
     self_check: StatusSelfCheck | None
     """What the daemon runs on; null until it has looked."""
+    display: StatusDisplay | None
+    """The pages; null where they are switched off."""
 
 
 class Command(Model):

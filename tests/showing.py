@@ -19,7 +19,7 @@ from scannerd.display.fanout import Fanout, Tap
 from scannerd.display.hub import Links
 from scannerd.display.pin import hashed
 from scannerd.display.server import WebDisplay
-from scannerd.inbox import Letter
+from scannerd.inbox import Letter, PagesStand
 from scannerd.mqtt.notices import Connected
 from scannerd.settings import Display
 from tests.fakes import TABLE, Table
@@ -52,7 +52,7 @@ class Show:
     """A table on show; all that happens at the table is done in the engine's thread.
 
     Attributes:
-        letters: what the pages posted, in order.
+        letters: the commands that the pages posted, in order.
         died: set where the pages' thread died.
     """
 
@@ -82,7 +82,7 @@ class Show:
         )
         place = Place(TABLE, "en", "1.0", "session-1", directory)
         keys = {"listen": "127.0.0.1:0", "pin_file": pin_file, **display}
-        self.display = WebDisplay(Display.model_validate(keys), place, self.fanout, links)
+        self.display = WebDisplay(Display.model_validate(keys), place, self.fanout, links, again_s=0.05)
 
     def begin(self) -> Self:
         """The engine's start, and the pages'."""
@@ -136,7 +136,8 @@ class Show:
         return self.display.url
 
     def _post(self, letter: Letter) -> None:
-        self.letters.put(letter)
+        if not isinstance(letter, PagesStand):
+            self.letters.put(letter)
         if not self.deaf.is_set():
             self._engine.submit(self.table.take, letter)
 

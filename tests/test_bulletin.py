@@ -96,6 +96,7 @@ def test_status_tells_who_and_how() -> None:
         "config_digest": "digest-1",
         "clock": {"synchronised": False},
         "self_check": None,
+        "display": None,
     } == told
 
 

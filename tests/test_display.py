@@ -7,6 +7,7 @@ import json
 import re
 import socket
 import ssl
+import time
 from collections.abc import Iterator
 from contextlib import ExitStack, closing
 from pathlib import Path
@@ -16,8 +17,10 @@ import pytest
 from scannerd.display import require
 from scannerd.display.server import MOST
 from scannerd.errors import UsageError
+from scannerd.mqtt.notices import Connected
 from scannerd.texts import LANGUAGES, texts
 from tests.certificates import Authority
+from tests.mosquitto import free_port
 from tests.showing import PATIENCE, Browser, Show, showing
 
 
@@ -209,9 +212,7 @@ def test_one_connection_too_many_is_closed(show: Show) -> None:
             for _ in range(MOST + 5)
         ]
         assert b"" == _end(held[-1])
-    while not answers(show.port):
-        pass
-    assert 200 == Browser(show.port).get("/healthz").status
+    wait_for_answers(show.port)
 
 
 def _end(line: socket.socket) -> bytes:
@@ -221,22 +222,44 @@ def _end(line: socket.socket) -> bytes:
         return b""
 
 
-def answers(port: int) -> bool:
-    """Whether the pages take someone in again."""
+def wait_for_answers(port: int, tls: ssl.SSLContext | None = None) -> None:
+    """Returns once the pages take someone in."""
+    until = time.monotonic() + PATIENCE
+    while not _answers(port, tls):
+        assert time.monotonic() < until, "the pages answer nobody"
+
+
+def _answers(port: int, tls: ssl.SSLContext | None) -> bool:
     try:
-        return Browser(port).get("/healthz").status == 200
+        return Browser(port, tls=tls).get("/healthz").status == 200
     except (OSError, http.client.HTTPException):
         return False
 
 
 def test_port_that_is_taken_keeps_no_table_from_dealing(tmp_path: Path) -> None:
-    """Where the port is taken there are no pages, and nothing else is missing."""
+    """Where the port is taken the table deals without pages, the status says so, and they are there once it is free."""
+    with closing(socket.create_server(("127.0.0.1", 0))) as other:
+        listen = f"127.0.0.1:{other.getsockname()[1]}"
+        made = Show(tmp_path, listen=listen)
+        made.run(lambda: made.table.engine.begin(made.fanout, made.table.stations, lambda _: None))
+        assert not made.display.start()
+        made.take(Connected(made.table.clock.now(), "broker"), made.table.up())
+        assert "wait" == made.table.speaker.last("prompt")["code"]
+        told = made.table.speaker.last("status")
+        assert {"listen": listen, "served": False, "detail": "address already in use"} == told["display"]
+        assert "online" == told["state"], "no card is kept by it"
+    wait_for_answers(int(listen.rpartition(":")[2]))
+    made.take(made.table.asked("open", id="c"))
+    assert {"listen": listen, "served": True, "detail": None} == Browser(made.port).get("/status.json").json["display"]
+    made.close()
+
+
+def test_stop_ends_the_wait_for_a_port(tmp_path: Path) -> None:
+    """A daemon whose pages still wait for their port ends as promptly as another."""
     with closing(socket.create_server(("127.0.0.1", 0))) as other:
         made = Show(tmp_path, listen=f"127.0.0.1:{other.getsockname()[1]}")
-        assert not made.display.start()
         made.run(lambda: made.table.engine.begin(made.fanout, made.table.stations, lambda _: None))
-        made.take(made.table.up())
-        assert "prompt" in made.fanout.shown.topics
+        assert not made.display.start()
         made.close()
 
 
@@ -255,11 +278,19 @@ def test_tls_serves_https(tmp_path: Path) -> None:
 
 
 def test_unreadable_certificate_keeps_no_table_from_dealing(tmp_path: Path) -> None:
-    """A certificate that is none leaves the table without pages, and nothing else."""
+    """A certificate that is none leaves the table without pages, the status names it, and a good one brings them."""
     bad = tmp_path / "bad.pem"
     bad.write_text("no certificate", encoding="ascii")
-    made = Show(tmp_path, tls_cert=bad, tls_key=bad)
+    port = free_port()
+    made = Show(tmp_path, listen=f"127.0.0.1:{port}", tls_cert=bad, tls_key=bad)
+    made.run(lambda: made.table.engine.begin(made.fanout, made.table.stations, lambda _: None))
     assert not made.display.start()
+    made.take(made.table.up())
+    assert str(bad) in str(made.table.speaker.last("status")["display"])
+    authority = Authority(tmp_path)
+    pair = authority.issue("127.0.0.1")
+    bad.write_bytes(Path(pair.key).read_bytes() + Path(pair.cert).read_bytes())
+    wait_for_answers(port, ssl.create_default_context(cafile=authority.cert))
     made.close()
 
 

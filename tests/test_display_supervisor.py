@@ -224,7 +224,8 @@ def test_rescan_and_entry(show: Show, ana: Browser) -> None:
     assert 200 == ana.command("enter", slot="B1", card="TD", reason="worn").status
     entered = last_event(show)["data"]
     assert isinstance(entered, dict)
-    assert ("B1", "TD", "manual", "Ana") == tuple(entered[key] for key in ("slot", "card", "via", "by"))
+    expected = ("B1", "TD", "manual", "Ana", "worn")
+    assert expected == tuple(entered[key] for key in ("slot", "card", "via", "by", "reason"))
     assert 200 == ana.command("rescan", slot="all").status
     assert "A1" == json.loads(show.fanout.shown.topics["prompt"])["slot"]
 

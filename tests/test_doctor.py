@@ -52,6 +52,7 @@ from tests.fakes_devices import Pty
 from tests.journals import harm
 from tests.mosquitto import Mosquitto, StartBroker, broker_fixture, free_port, start_broker_fixture  # noqa: F401 - as above
 from tests.proxy import proxy_to
+from tests.showing import showing
 
 ROOT = Path(__file__).parent.parent
 PREFIX = "scannerd/v1/tp-01"
@@ -661,15 +662,27 @@ def test_the_journal_of_another_version(tmp_path: Path) -> None:
 
 
 def test_a_port_of_the_pages_that_is_taken(tmp_path: Path) -> None:
-    """An address on which another listens is a finding; beside our own daemon it is not looked at."""
+    """An address on which another listens is a finding, until it is free again."""
     with socket.create_server(("127.0.0.1", 0)) as other:
         port = other.getsockname()[1]
         config = written(tmp_path, "/dev/x", listen=f"127.0.0.1:{port}")
         finding = only(judge_machine(look_at_machine(site(config))))
-        assert [] == troubles(judge_machine(look_at_machine(site(config, daemon=812))))
     assert "address already in use" in finding.text
     assert f":{port}" in finding.remedy
     assert [] == troubles(judge_machine(look_at_machine(site(config))))
+
+
+def test_a_running_daemons_pages_are_asked_whose_they_are(tmp_path: Path) -> None:
+    """Beside a running daemon its own pages must answer at the address: not another table's, and not nobody."""
+    with showing(tmp_path / "table") as show:
+        listen = f"127.0.0.1:{show.port}"
+        ours = site(written(tmp_path, "/dev/x", listen=listen), daemon=812)
+        assert [] == troubles(judge_machine(look_at_machine(ours)))
+        facts = replace(look_at_machine(ours), table="tp-02")
+    finding = only(judge_machine(facts))
+    assert f"at {listen} table tp-01's pages answer" in finding.text
+    assert f":{show.port}" in finding.remedy
+    assert "no pages of the daemon's answer" in only(judge_machine(look_at_machine(ours))).text
 
 
 @pytest.mark.parametrize("host", ["192.0.2.1", "host.invalid"])
@@ -719,5 +732,7 @@ def test_a_machine_in_trouble(facts: Machine, level: str, words: str, remedy: st
 
 def test_a_machine_that_is_well() -> None:
     """A machine with everything that is needed has nothing but good to be said of it."""
-    facts = Machine(daemon=7, listen="127.0.0.1:8470", by_libusb=("pos",), python="3.11.7")
+    facts = Machine(
+        daemon=7, listen="127.0.0.1:8470", table="tp-01", there="tp-01", by_libusb=("pos",), python="3.11.7"
+    )
     assert {"ok"} == {finding.level for finding in judge_machine(facts)}

@@ -14,7 +14,7 @@ from scannerd.client import BrokerSettings
 from scannerd.watching.broker import BrokerSource
 from scannerd.watching.desk import Outcome
 from scannerd.watching.known import Happened, Known, Told, learned
-from scannerd.watching.page import PageSource, Place
+from scannerd.watching.page import PageSource, Place, table_at
 from scannerd.watching.source import Source
 from tests.certificates import Authority
 from tests.mosquitto import (  # noqa: F401 - pytest finds the fixtures by name
@@ -50,6 +50,11 @@ class Ear:
     def wait_standing(self, *, standing: bool) -> None:
         """Returns once the source is connected, or is not; it tells something at each change."""
         while self._source.standing is not standing:
+            self.known = learned(self.known, self._told.get(timeout=PATIENCE))
+
+    def wait_told(self, count: int) -> None:
+        """Returns once the source has told so much."""
+        for _ in range(count):
             self.known = learned(self.known, self._told.get(timeout=PATIENCE))
 
 
@@ -156,6 +161,18 @@ def test_daemon_that_ends_is_told(tmp_path: Path) -> None:
             ear.wait_standing(standing=False)
             assert "no_answer" == source.act("Ana", "hold", {}).kind
             assert "failed" == source.sign_in("Ana", PIN).kind
+
+
+def test_pages_of_another_table_are_never_taken_for_this_one(tmp_path: Path) -> None:
+    """Where another table's daemon has the port nothing of it is shown, and nothing is done to it."""
+    with showing(tmp_path) as show:
+        source = PageSource(Place("tp-02", "127.0.0.1", show.port, show.directory))
+        with listening(source) as ear:
+            ear.wait_told(1)
+            assert (False, None) == (source.standing, ear.known.round)
+            assert "another table" in source.sign_in("Ana", PIN).fields["message"]
+            assert "signed_out" == source.act("Ana", "hold", {}).kind
+        assert ("tp-01", None) == (table_at("127.0.0.1", show.port), table_at("127.0.0.1", free_port()))
 
 
 def test_broker_tells_topics_and_events(broker: Mosquitto) -> None:

@@ -57,7 +57,7 @@ class Display(Protocol):
     """The pages, as the composition root holds them."""
 
     def start(self) -> bool:
-        """Begins to serve; False where that is not possible, and the log says why."""
+        """Begins to serve; False where that is not possible yet: the status topic says why, and it is tried again."""
 
     def speak(self, language: str) -> None:
         """Pages that connect from now on begin in another language; may be called from any thread."""

@@ -1,7 +1,8 @@
 """The thread that serves the pages: uvicorn on a socket of ours, bounded in connections, memory and time.
 
-A port that is taken, or a certificate that can't be read, keeps no table from dealing: it is a line in the log. A
-connection that says nothing, reads nothing or is one too many is closed; nothing is kept for it but what is on show.
+A port that is taken, or a certificate that can't be read, keeps no table from dealing: it is told in the log and on the
+status topic, and tried again until it is well. A connection that says nothing, reads nothing or is one too many is
+closed; nothing is kept for it but what is on show.
 """
 
 from __future__ import annotations
@@ -12,7 +13,7 @@ import socket
 import threading
 from collections.abc import Callable
 from contextlib import suppress
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 import uvicorn
 from starlette.applications import Starlette
@@ -26,8 +27,11 @@ from scannerd.display.guard import Guard
 from scannerd.display.hub import Hub, Links
 from scannerd.display.pages import Pages
 from scannerd.display.supervisor import Supervisor
-from scannerd.mqtt.notices import ThreadDied
+from scannerd.inbox import PagesStand, ThreadDied
 from scannerd.settings import Display
+
+AGAIN_S = 2.0
+"""Seconds before the port and the certificate are tried again."""
 
 MOST = 160
 """Connections at a time."""
@@ -39,48 +43,42 @@ UNREAD_MS = 20_000
 """Milliseconds after which the system gives up a connection that takes nothing."""
 
 
+@dataclass(frozen=True, slots=True)
+class _Opened:
+    """A port that is ours and what will serve it."""
+
+    listener: socket.socket
+    server: uvicorn.Server
+
+
 class WebDisplay:
     """The pages of one table, built and not yet served."""
 
-    def __init__(self, config: Display, place: Place, fanout: Fanout, links: Links) -> None:
-        """Opens nothing yet."""
-        self._config, self._links = config, links
-        self._place, self._fanout = place, fanout
+    def __init__(self, config: Display, place: Place, fanout: Fanout, links: Links, again_s: float = AGAIN_S) -> None:
+        """Opens nothing yet; what can't be opened is tried again after `again_s` seconds."""
+        self._config, self._links, self._again_s = config, links, again_s
         self._log = logs.get("display")
+        self._hub = Hub(fanout, links, _hello(place))
+        self._place = place
+        self._figures = Figures(self._hub, place.table)
         self._server: uvicorn.Server | None = None
         self._thread: threading.Thread | None = None
-        self._hub: Hub | None = None
+        self._stopping = threading.Event()
+        self._told: PagesStand | None = None
         self.port = 0
 
     def start(self) -> bool:
         """Binds the port and starts the thread.
 
         Returns:
-            Whether the pages are served; where not, the log says why.
+            Whether the pages are served; where not, the log and the status topic say why, and it is tried again.
         """
-        address = self._config.address
-        if address is None:
+        if self._config.address is None:
             return False
-        try:
-            listener = _bound(*address)
-        except OSError as trouble:
-            self._log.error("the pages can't be served", listen=self._config.listen, error=str(trouble))
-            return False
-        hub = self._hub = Hub(self._fanout, self._links, _hello(self._place))
-        figures = Figures(hub, self._place.table)
-        settings = self._settings(self._application(hub, figures))
-        try:
-            settings.load()
-        except OSError as trouble:  # ssl.SSLError is one
-            listener.close()
-            self._log.error("the pages can't be served", tls_cert=str(self._config.tls_cert), error=str(trouble))
-            return False
-        self.port = listener.getsockname()[1]
-        server = self._server = uvicorn.Server(settings)
-        self._thread = threading.Thread(target=self._run, args=(server, listener, hub), name="display", daemon=True)
+        opened = self._open(*self._config.address)
+        self._thread = threading.Thread(target=self._run, args=(opened,), name="display", daemon=True)
         self._thread.start()
-        self._log.info("pages", url=self.url)
-        return True
+        return opened is not None
 
     @property
     def url(self) -> str:
@@ -92,16 +90,15 @@ class WebDisplay:
     def speak(self, language: str) -> None:
         """Pages that connect from now on begin in another language."""
         self._place = replace(self._place, language=language)
-        if self._hub is not None:
-            self._hub.greet(_hello(self._place))
+        self._hub.greet(_hello(self._place))
 
     def stop(self) -> None:
         """Asks the thread to end; returns at once."""
+        self._stopping.set()
         if self._server is not None:
             self._server.should_exit = True
-        if self._hub is not None:
-            self._hub.stopping = True
-            self._hub.nudge()
+        self._hub.stopping = True
+        self._hub.nudge()
 
     def join(self, within: float) -> bool:
         """Waits for the end, at most `within` seconds; whether it came."""
@@ -109,6 +106,36 @@ class WebDisplay:
             return True
         self._thread.join(within)
         return not self._thread.is_alive()
+
+    def _open(self, host: str, port: int) -> _Opened | None:
+        """Takes the port and reads the certificate; where one can't be, tells why."""
+        try:
+            listener = _bound(host, port)
+        except OSError as trouble:
+            self._tell(f"{trouble.strerror or trouble}".lower())
+            return None
+        settings = self._settings(self._application())
+        try:
+            settings.load()
+        except OSError as trouble:  # ssl.SSLError is one
+            listener.close()
+            self._tell(f"{self._config.tls_cert}: {trouble.strerror or trouble}")
+            return None
+        self.port = listener.getsockname()[1]
+        server = self._server = uvicorn.Server(settings)
+        self._tell(None)
+        return _Opened(listener, server)
+
+    def _tell(self, trouble: str | None) -> None:
+        told = PagesStand(self._config.listen, trouble)
+        if told == self._told:
+            return
+        self._told = told
+        self._links.post(told)
+        if trouble is None:
+            self._log.info("pages", url=self.url)
+        else:
+            self._log.error("the pages can't be served, and are tried again", listen=told.listen, error=trouble)
 
     def _settings(self, application: Guard) -> uvicorn.Config:
         config = self._config
@@ -128,25 +155,34 @@ class WebDisplay:
             ssl_keyfile=config.tls_key,
         )
 
-    def _application(self, hub: Hub, figures: Figures) -> Guard:
+    def _application(self) -> Guard:
         place, config = self._place, self._config
         secure = config.tls_cert is not None or config.behind_proxy
-        supervisor = Supervisor(hub, place.table, place.directory, config.pin_file, secure=secure)
-        routes = [*Pages(hub, figures).routes(), *supervisor.routes()]
+        supervisor = Supervisor(self._hub, place.table, place.directory, config.pin_file, secure=secure)
+        routes = [*Pages(self._hub, self._figures).routes(), *supervisor.routes()]
         names = [*config.hosts, *([config.address[0]] if config.address else [])]
         return Guard(Starlette(routes=routes), names)
 
-    def _run(self, server: uvicorn.Server, listener: socket.socket, hub: Hub) -> None:
+    def _run(self, opened: _Opened | None) -> None:
         _log_through(self._log.warning)
         try:
-            asyncio.run(_serve(server, listener, hub))
+            while opened is None and self._config.address is not None and not self._stopping.wait(self._again_s):
+                opened = self._open(*self._config.address)
+            if opened is not None:
+                self._serve(opened)
         except Exception as error:  # noqa: BLE001 - a dead thread must not die unheard
             self._links.post(ThreadDied(self._links.now(), "display", repr(error)))
 
+    def _serve(self, opened: _Opened) -> None:
+        with opened.listener:
+            if self._stopping.is_set():
+                return
+            asyncio.run(_served(opened, self._hub))
 
-async def _serve(server: uvicorn.Server, listener: socket.socket, hub: Hub) -> None:
+
+async def _served(opened: _Opened, hub: Hub) -> None:
     hub.attach()
-    await server.serve(sockets=[listener])
+    await opened.server.serve(sockets=[opened.listener])
 
 
 def _hello(place: Place) -> dict[str, object]:

@@ -7,6 +7,9 @@ import secrets
 from collections.abc import Callable
 from dataclasses import dataclass
 
+COOKIE = "scannerd-supervisor-"
+"""A cookie's name but for the table's id: cookies of one host know no ports, and several tables may share a host."""
+
 IDLE_US = 30 * 60 * 1_000_000
 """Microseconds without a request after which a session ends."""
 

@@ -23,11 +23,8 @@ from scannerd.display.guard import LARGEST
 from scannerd.display.hub import Hub
 from scannerd.display.pages import Page
 from scannerd.display.pin import Door, fits, read
-from scannerd.display.sessions import IDLE_US, Session, Sessions
+from scannerd.display.sessions import COOKIE, IDLE_US, Session, Sessions
 from scannerd.journal import JournalError
-
-COOKIE = "scannerd-supervisor-"
-"""A cookie's name but for the table's id: cookies of one host know no ports, and several tables may share a host."""
 
 TOKEN_HEADER = "x-scannerd-token"  # noqa: S105 - a header's name
 REPLY_S = 5.0

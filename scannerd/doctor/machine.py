@@ -16,6 +16,8 @@ from pathlib import Path
 from scannerd.display import PACKAGES
 from scannerd.doctor.findings import Finding, fail, ok, warn
 from scannerd.doctor.site import Site
+from scannerd.settings import Display
+from scannerd.watching.page import table_at
 
 _LIBUSB = "usb-1.0"
 
@@ -29,7 +31,9 @@ class Machine:
         euid: who we are.
         synchronised: whether the time of day can be trusted.
         listen: the pages' address as configured; empty where they are off.
+        table: whose pages these are.
         taken: why that address can't be listened on (errno); None where it can, or was not tried.
+        there: the table whose pages answer there; empty where none do. It is asked for only where the daemon runs.
         lacking: packages that the pages need and that are not installed.
         by_libusb: scanners named by USB ids, some drivers of which read through libusb.
         libusb: it is installed.
@@ -42,6 +46,8 @@ class Machine:
     synchronised: bool | None = True
     listen: str = ""
     taken: int | None = None
+    table: str = ""
+    there: str = ""
     lacking: tuple[str, ...] = ()
     by_libusb: tuple[str, ...] = ()
     libusb: bool = True
@@ -63,6 +69,8 @@ def look_at_machine(site: Site, library: Callable[[str], str | None] = find_libr
         synchronised=site.synchronised(),
         listen=config.display.listen,
         taken=_taken(*address) if address is not None and site.daemon is None else None,
+        table=config.table.id,
+        there=_there(config.display) if site.daemon is not None else "",
         lacking=tuple(name for name in PACKAGES if find_spec(name) is None),
         by_libusb=tuple(scanner.name for scanner in config.scanners if scanner.url.lower().startswith("usb:")),
         libusb=library(_LIBUSB) is not None,
@@ -84,6 +92,10 @@ def _taken(host: str, port: int) -> int | None:
     except OSError as error:
         return error.errno
     return None
+
+
+def _there(display: Display) -> str:
+    return (display.address and table_at(*display.address, display.tls_cert)) or ""
 
 
 def _for_everybody(file: Path) -> bool:
@@ -132,13 +144,16 @@ def _pages(facts: Machine) -> Iterator[Finding]:
         yield fail(
             "display", f"the pages can't listen on {facts.listen}: {os.strerror(facts.taken).lower()}", _free(facts)
         )
+    elif facts.daemon is not None and facts.there != facts.table:
+        who = f"table {facts.there}'s pages answer" if facts.there else "no pages of the daemon's answer"
+        yield fail("display", f"at {facts.listen} {who}; the daemon tries again to have it", _free(facts))
     else:
         yield ok("display", f"the pages {'have' if facts.daemon else 'can have'} {facts.listen}")
 
 
 def _free(facts: Machine) -> str:
     port = facts.listen.rpartition(":")[2]
-    if facts.taken == errno.EADDRINUSE:
+    if facts.taken == errno.EADDRINUSE or facts.daemon is not None:
         return f"`ss -ltnp 'sport = :{port}'` shows who has it; end that, or choose another `display.listen`"
     if facts.taken in {errno.EACCES, errno.EPERM}:
         return "choose a port of 1024 or above in `display.listen`"

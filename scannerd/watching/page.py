@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import Literal
 
 from scannerd.client import read_event
+from scannerd.display.sessions import COOKIE
 from scannerd.journal import JournalError, JournalReader
 from scannerd.watching.desk import Guard, Outcome
 from scannerd.watching.known import EVENTS, Happened, Shown
@@ -34,6 +35,8 @@ REPLY_S = 10.0
 
 _KINDS = {401: "signed_out", 403: "signed_out", 422: "reason_needed", 504: "no_answer"}
 _FINE = 200
+_LONGEST = 65536
+_STRANGER = "another table's pages have this address"
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,6 +97,8 @@ class PageSource:
         try:
             reply = self._ask("POST", "/supervisor/sign-in", {"name": name, "pin": pin})
             if reply.status == _FINE:
+                if not reply.cookie.startswith(f"{COOKIE}{self.table}="):
+                    raise ConnectionError(_STRANGER)
                 self._cookie = reply.cookie
                 self._token = str(self._ask("GET", "/supervisor/session.json").fields.get("token", ""))
                 return self._outcome("signed_in", name=name)
@@ -129,12 +134,7 @@ class PageSource:
     # --- asking ---
 
     def _connection(self, timeout: float) -> http.client.HTTPConnection:
-        place = self._place
-        if place.certificate is None:
-            return http.client.HTTPConnection(place.host, place.port, timeout=timeout)
-        return http.client.HTTPSConnection(
-            place.host, place.port, timeout=timeout, context=_trusting(place.certificate)
-        )
+        return _connection(self._place.host, self._place.port, self._place.certificate, timeout)
 
     def _ask(self, method: Literal["GET", "POST"], path: str, fields: Mapping[str, str] | None = None) -> _Reply:
         host = f"[{self._place.host}]" if ":" in self._place.host else self._place.host
@@ -186,10 +186,17 @@ class PageSource:
             connection.close()
 
     def _take(self, line: bytes) -> None:
+        """Takes a line of the stream.
+
+        Raises:
+            ValueError: another table's pages are here.
+        """
         if not line.startswith(b"data: "):
             return
-        self.standing = True
         told = _object(line.removeprefix(b"data: "))
+        if told.get("table", self.table) != self.table:
+            raise ValueError(_STRANGER)
+        self.standing = True
         if "prompt" not in told:
             return
         current = told.get("round")
@@ -202,6 +209,23 @@ class PageSource:
             self._tell(last_events(self.table, self._place.directory))
 
 
+def table_at(host: str, port: int, certificate: Path | None = None) -> str | None:
+    """The table whose pages answer there; None where nobody does, or no table's pages do."""
+    connection = _connection(host, port, certificate, SILENT_S)
+    try:
+        connection.request("GET", "/events")
+        response = connection.getresponse()
+        while line := response.readline(_LONGEST):
+            if line.startswith(b"data: "):
+                told = _object(line.removeprefix(b"data: ")).get("table")
+                return told if isinstance(told, str) else None
+    except (OSError, http.client.HTTPException):
+        pass
+    finally:
+        connection.close()
+    return None
+
+
 def last_events(table: str, directory: Path) -> Happened:
     """The last events of a table's journal."""
     try:
@@ -212,6 +236,12 @@ def last_events(table: str, directory: Path) -> Happened:
         return Happened(table, (), whole=True, unreadable=True)
     found = (read_event(record.body) for record in records)
     return Happened(table, tuple(event for event in found if event is not None), whole=True)
+
+
+def _connection(host: str, port: int, certificate: Path | None, timeout: float) -> http.client.HTTPConnection:
+    if certificate is None:
+        return http.client.HTTPConnection(host, port, timeout=timeout)
+    return http.client.HTTPSConnection(host, port, timeout=timeout, context=_trusting(certificate))
 
 
 def _trusting(certificate: Path) -> ssl.SSLContext:
