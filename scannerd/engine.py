@@ -14,7 +14,7 @@ import queue
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
-from typing import assert_never
+from typing import assert_never, cast
 
 from scannerd import logs
 from scannerd.bulletin import Bulletin, Identity, Machine, status
@@ -37,6 +37,7 @@ from scannerd.inbox import (
 )
 from scannerd.journal import Journal, Record
 from scannerd.line_watch import LineWatch
+from scannerd.machine_watch import MachineWatch
 from scannerd.messages import utc
 from scannerd.mqtt.notices import (
     Acknowledged,
@@ -72,9 +73,6 @@ RETAINED_ALARM = 60_000_000
 
 STEADY = 1_000
 """Microseconds within which both clocks must be read to be compared: the process may be stopped between the two."""
-
-LONG_LOG = 32 * 1024 * 1024
-"""Bytes of the journal's log that only a long read by somebody else can leave: the log isn't cut meanwhile."""
 
 SELF_CHECK = 86_400_000_000
 """Microseconds between two self-checks."""
@@ -138,7 +136,7 @@ class Engine:
         self.state = State(setup)
         self.progress = 0
         self._replies = Replies()
-        self._lines = LineWatch()
+        self._lines, self._machine = LineWatch(), MachineWatch()
         self._began = False
         self._stop: str | None = None
         self._missed: dict[object, e.Event] = {}
@@ -168,7 +166,8 @@ class Engine:
         for name, scanner in tuple(turn.state.alarms):
             counted = name == REJECT_RATE and (scanner is None or scanner in self._setup.scanners)
             if name not in CORE_ALARMS and not counted:
-                turn.decide(e.AlarmChanged(turn.now, name, up=False, scanner=scanner))
+                known = cast("e.AlarmName", name)  # another version may have known others, which end here too
+                turn.decide(e.AlarmChanged(turn.now, known, up=False, scanner=scanner))
         self._watch_rejects(turn)
         self._check_at = turn.now + SELF_CHECK
         self._duties.check("start", None)
@@ -470,13 +469,8 @@ class Engine:
         if turn.now >= self._check_at:
             self._check_at = turn.now + SELF_CHECK
             self._duties.check("daily", None)
-        self._watch_log(turn)
-
-    def _watch_log(self, turn: Turn) -> None:
-        """A log that grows without end would fill the disk one day."""
-        long = self._vault.sound().log_bytes >= LONG_LOG
-        detail = f"the journal's log is over {LONG_LOG >> 20} MiB: another program reads the journal for too long"
-        turn.decide(e.AlarmChanged(turn.now, "storage", up=long, detail=detail if long else None))
+        for alarm in self._machine.look(turn.now, self._vault, self._clock.synchronised()):
+            turn.decide(alarm)
 
     def _let_go(self, turn: Turn) -> None:
         """Nothing else is to be done: old events may go, if they are not to be kept."""

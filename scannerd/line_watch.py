@@ -7,10 +7,11 @@ row are told as the alarm `check_line`, once for each scanner, until a card of t
 from __future__ import annotations
 
 from collections.abc import Container
+from typing import Final
 
 from scannerd.core.events import AlarmChanged, FailedRead, Read
 
-ALARM = "check_line"
+ALARM: Final = "check_line"
 IN_A_ROW = 5
 """So many undecodable frames of one scanner, and none between them that could be read, raise the alarm."""
 

@@ -16,13 +16,13 @@ from __future__ import annotations
 
 from collections import Counter, deque
 from collections.abc import Container, Iterable, Mapping
-from typing import NamedTuple, TypeAlias
+from typing import Final, NamedTuple, TypeAlias
 
 from scannerd.core import decisions as d
 from scannerd.core.events import AlarmChanged
 from scannerd.core.evolution import FAILED
 
-ALARM = "reject_rate"
+ALARM: Final = "reject_rate"
 """Of a scanner with its name; of cards without, all of them in one alarm whose detail names them."""
 
 Key: TypeAlias = tuple[str, str]

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import re
 from pathlib import Path
+from typing import get_args
 
 import pytest
 
 from scannerd.cli import COMMANDS
+from scannerd.core.events import AlarmName
 from scannerd.reload import LIVE
 from scannerd.texts import texts
 
@@ -27,22 +29,7 @@ PROMPTS = {
     "storage_fault",
     "complete",
 }
-ALARMS = {
-    "stalled",
-    "scanner_error",
-    "check_line",
-    "storage",
-    "network",
-    "certificate",
-    "outbox",
-    "denied",
-    "no_subscribers",
-    "oversized",
-    "takeover",
-    "retained_command",
-    "clock",
-    "reject_rate",
-}
+ALARMS = set(get_args(AlarmName))
 
 
 def rows(heading: str) -> dict[str, list[str]]:

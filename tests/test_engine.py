@@ -12,10 +12,10 @@ import pytest
 
 from scannerd.core.events import Noticed, ScannerWentDown
 from scannerd.core.state import Rules
-from scannerd.engine import LONG_LOG
 from scannerd.errors import ScannerdError
 from scannerd.inbox import Settle, StopRequested, ThreadDied
 from scannerd.journal import JournalDamaged, verify
+from scannerd.machine_watch import LONG_LOG
 from scannerd.mqtt.notices import (
     Acknowledged,
     BrokerAlarm,
@@ -25,7 +25,7 @@ from scannerd.mqtt.notices import (
     StatusSeen,
 )
 from scannerd.roles import Duties
-from tests.fakes import MS, SECOND, SIX, FailingJournal, FakeSpeaker, Table
+from tests.fakes import MS, SECOND, SIX, FailingJournal, FakeClock, FakeSpeaker, Table
 
 HOUR = 3600 * SECOND
 
@@ -39,6 +39,11 @@ def data(table: Table, kind: str) -> list[dict[str, object]]:
 def times(table: Table, kind: str) -> list[object]:
     """When the events of one type happened, the date left out."""
     return [str(event["at"])[11:] for event in table.events() if event["type"] == kind]
+
+
+def acknowledged(table: Table, upto: int | None = None) -> Acknowledged:
+    """The broker has the events up to a number, by default all."""
+    return Acknowledged(table.clock.now(), len(table.events()) if upto is None else upto)
 
 
 def alarms(table: Table) -> list[object]:
@@ -563,7 +568,7 @@ def test_retained_command_is_refused_and_alarmed_for_a_minute(tmp_path: Path) ->
     table.take(table.retained("open", id="c1"))
     assert "retained" == table.speaker.last("answer")["error"]
     table.pass_time(30 * SECOND)
-    table.take(table.retained("open", id="c2"))
+    table.take(table.retained("open", id="c2"), acknowledged(table))
     table.pass_time(59 * SECOND)
     assert ["retained_command"] == alarms(table)
     table.pass_time(2 * SECOND)
@@ -858,6 +863,65 @@ def test_log_that_somebody_elses_read_keeps_long_is_alarmed(tmp_path: Path) -> N
     table.deal("9D")
     assert [] == alarms(table)
     assert {"A1": "AS", "B1": "KH", "A2": "9D"} == table.speaker.last("round")["cards"]
+
+
+# --- what lasts ---
+
+
+def test_events_that_wait_too_long_are_alarmed(tmp_path: Path) -> None:
+    """An event that the broker has not acknowledged for a minute raises `outbox`; the alarm ends when none waits."""
+    table = Table(tmp_path).ready()
+    for _ in range(59):
+        table.pass_time(SECOND)
+    assert [] == alarms(table)
+    for _ in range(3):
+        table.pass_time(SECOND)
+    assert ["outbox"] == alarms(table)
+    assert "over 60 s" in str(data(table, "alarm_raised")[0]["detail"])
+    table.take(acknowledged(table, 1))
+    table.pass_time(SECOND)
+    assert ["outbox"] == alarms(table)
+    table.take(acknowledged(table))
+    table.pass_time(SECOND)
+    assert [] == alarms(table)
+    assert 1 == table.types().count("alarm_raised")
+
+
+def test_outbox_that_moves_is_no_alarm(tmp_path: Path) -> None:
+    """A broker that acknowledges slowly, but each event within a minute, raises nothing, however many wait."""
+    table = Table(tmp_path).ready()
+    for _ in range(10):
+        table.command("hold", id="none")
+        before = len(table.events())
+        table.pass_time(50 * SECOND)
+        table.take(Noticed(table.clock.now(), "shoe", "warning", f"at {table.clock.now()}"))
+        table.take(acknowledged(table, before))
+        table.pass_time(SECOND)
+    assert [] == data(table, "alarm_raised")
+
+
+def test_clock_that_nobody_sets_is_alarmed(tmp_path: Path) -> None:
+    """Ten minutes with an unsynchronised clock raise `clock`; one that was only just started is given that time."""
+    clock = FakeClock()
+    clock.trusted = False
+    table = Table(tmp_path, clock=clock).ready()
+
+    def wait(seconds: int) -> None:
+        table.take(acknowledged(table))
+        table.pass_time(seconds * SECOND)
+
+    wait(1)
+    wait(598)
+    assert [] == alarms(table)
+    wait(2)
+    assert ["clock"] == alarms(table)
+    clock.trusted = None
+    wait(1)
+    assert [] == alarms(table)
+    clock.trusted = False
+    wait(1)
+    wait(590)
+    assert [] == alarms(table)
 
 
 # --- rejected reads ---

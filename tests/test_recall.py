@@ -129,7 +129,7 @@ def _command(at: int, name: str, fields: dict[str, object]) -> e.Event:
     return e.Command(at, name, "sup", fields)
 
 
-def _alarm(at: int, name: str, up: bool) -> e.Event:  # noqa: FBT001 - drawn
+def _alarm(at: int, name: e.AlarmName, up: bool) -> e.Event:  # noqa: FBT001 - drawn
     return e.AlarmChanged(at, name, up, None, "why")
 
 

@@ -106,12 +106,31 @@ class Stopping:
     reason: str
 
 
+AlarmName: TypeAlias = Literal[
+    "stalled",
+    "scanner_error",
+    "check_line",
+    "storage",
+    "network",
+    "certificate",
+    "outbox",
+    "denied",
+    "no_subscribers",
+    "oversized",
+    "takeover",
+    "retained_command",
+    "clock",
+    "reject_rate",
+]
+"""Every alarm there is. The first two are raised by the core, the others by the shell."""
+
+
 @dataclass(frozen=True, slots=True)
 class AlarmChanged:
     """The shell raises or clears an alarm of its own; an alarm already so is not told again."""
 
     at: int
-    alarm: str
+    alarm: AlarmName
     up: bool
     scanner: str | None = None
     detail: str | None = None
