@@ -234,7 +234,7 @@ def test_pin_lock_out_is_seen(show: Show, page: Page) -> None:
     for left in (4, 3, 2, 1):
         page.fill("#pin", "000000")
         page.keyboard.press("Enter")
-        says(page, "#told", f"Wrong PIN. {left} tries left.")
+        says(page, "#told", f"Wrong PIN. Tries left: {left}.")
     for pin in ("000000", PIN):
         page.fill("#pin", pin)
         page.keyboard.press("Enter")
@@ -256,7 +256,7 @@ def test_supervisor_enters_a_card_for_one_that_does_not_read(show: Show, page: P
     page.keyboard.press("Enter")
     says(page, "#told", "Done: Enter card")
     page.wait_for_selector("details[open] tr:has-text('Entered by hand'):has-text('Ana')")
-    assert 3 == page.locator("details[open] tr:has-text('Rejected'):has-text('reading disturbed')").count()
+    assert 3 == page.locator("details[open] tr:has-text('Rejected'):has-text('unclear reading')").count()
     page.goto(show.url)
     assert "Deal the next card: A2" == see(page, "deal")
 

@@ -50,7 +50,7 @@ def test_wrong_pin_ends_the_action() -> None:
     waiting, _ = typed(desk(guard="pin"), "h", "Ana", "ENTER", "1", "ENTER")
     refused, wish = settled(waiting, Outcome("tp-01", "wrong_pin", {"left": "4"}))
     assert (None, {}) == (wish, refused.signed)
-    assert "Wrong PIN. 4 tries left." in screen(refused)
+    assert "Wrong PIN. Tries left: 4." in screen(refused)
 
 
 def test_signed_out_is_asked_again() -> None:

@@ -44,7 +44,7 @@ def test_whole_table_is_seen() -> None:
         "",
         " Alarms! 02:45:16Z  stalled  30 s",
         " Scanners:  shoe connected",
-        " Outbox: 3 events wait for the network  (02:45:16Z)",
+        " Outbox: Events waiting for the network: 3  (02:45:16Z)",
         "  02:45:16Z  Opened  auto",
         "  02:45:16Z  Rejected  A1  shoe  card not read",
         "  02:45:16Z  Entered by hand  A1  AS  ana",

@@ -50,7 +50,7 @@ def test_table_is_watched_and_held_through_its_pages(
         shown.type("Ana")
         shown.wait_for("PIN:")
         shown.type("000000")
-        shown.wait_for("Wrong PIN. 4 tries left.")
+        shown.wait_for("Wrong PIN. Tries left: 4.")
         shown.keys("h")
         shown.wait_for("Your name:")
         shown.type("Ana")
@@ -80,7 +80,7 @@ def test_view_lives_without_network_and_follows_the_size(
         broker.kill()
         shown.wait_for("network")
         daemon.send("KH")
-        shown.wait_for("Deal the next card: A2", "events wait for the network")
+        shown.wait_for("Deal the next card: A2", "Events waiting for the network")
         assert reds(shown) > 0
         shown.resize(50, 12)
         shown.wait_until(lambda screen: "q Quit" in screen.splitlines()[11])

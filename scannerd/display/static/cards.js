@@ -72,7 +72,7 @@ function index(label, suit, colour) {
     x: 37, y: 67, "text-anchor": "middle", "font-size": label.length > 1 ? 62 : 72, "font-weight": 700, fill: colour,
     "font-family": "'Helvetica Neue', Arial, 'Liberation Sans', 'DejaVu Sans', sans-serif",
   });
-  if (label.length > 1) text.setAttribute("textLength", 58), text.setAttribute("lengthAdjust", "spacingAndGlyphs");
+  if (label.length > 1) text.setAttribute("textLength", 52), text.setAttribute("lengthAdjust", "spacingAndGlyphs");
   text.textContent = label;
   return element("g", {}, [text, suitAt(suit, colour, 37, 101, 48)]);
 }

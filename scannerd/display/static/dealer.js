@@ -132,8 +132,7 @@ function renderSlot(slot, round, prompt) {
   if (card && shownCards[slot] !== card && shape) classes.push("fresh");
   item.className = classes.join(" ");
   const name = slotName(slot);
-  const said = card ? spoken(card, words().cards)
-    : due ? (state === "again" ? words().page.again : words().page.next) : words().page.empty;
+  const said = card ? spoken(card, words().cards) : due ? dueWord(state) : words().page.empty;
   item.setAttribute("aria-label", `${name}: ${said}`);
   if (due) item.setAttribute("aria-current", "step"); else item.removeAttribute("aria-current");
   const key = [card, state, language].join();
@@ -142,6 +141,8 @@ function renderSlot(slot, round, prompt) {
   item.replaceChildren(...(card ? [face(card, words().cards)] : emptySlot(name, due, state)));
 }
 
+const dueWord = (state) => words().page[{ deal: "next", again: "again" }[state] ?? "stopped"];
+
 function emptySlot(name, due, state) {
   const label = document.createElement("span");
   label.className = "name";
@@ -149,7 +150,7 @@ function emptySlot(name, due, state) {
   if (!due) return [label];
   const word = document.createElement("span");
   word.className = "word";
-  word.textContent = state === "again" ? words().page.again : words().page.next;
+  word.textContent = dueWord(state);
   const sign = { deal: SIGNS.deal, again: SIGNS.rescan }[state] ?? SIGNS.wait;
   return [element("svg", { viewBox: "0 0 100 100", class: "mark" }, [element("path", { d: sign })]), label, word];
 }
@@ -196,40 +197,52 @@ function renderRefused() {
 let audio = null;
 let sound = store.get("scannerd-sound") !== "off";
 
+const isBlocked = () => sound && audio !== null && audio.state !== "running";
+
 function renderSound() {
   const button = at("sound");
-  const told = sound ? words().page.sound_on : words().page.sound_off;
+  const blocked = isBlocked();
+  const told = words().page[blocked ? "sound_blocked" : sound ? "sound_on" : "sound_off"];
   const label = document.createElement("span");
-  label.className = "wide";
+  if (!blocked) label.className = "wide";
   label.textContent = told;
   button.replaceChildren(sound ? "♪\u00a0" : "♪\u0338\u00a0", label);
   button.title = told;
+  button.classList.toggle("blocked", blocked);
   button.setAttribute("aria-label", told);
   button.setAttribute("aria-pressed", String(sound));
 }
 
+// A browser may want a touch or a key before the first sound; a kiosk can be told not to.
+function prepareSound() {
+  try {
+    audio = new AudioContext();
+    audio.addEventListener("statechange", () => { if (words()) renderSound(); });
+  } catch { /* a machine without sound */ }
+  addEventListener("keydown", () => audio?.resume());
+  addEventListener("pointerdown", (event) => { if (!at("sound").contains(event.target)) audio?.resume(); });
+}
+
 // Two low notes: heard in a hall, and unlike anything a game plays.
 function beep() {
-  document.body.dataset.beeps = Number(document.body.dataset.beeps ?? 0) + (sound ? 1 : 0);
-  if (!sound) return;
-  try {
-    audio ??= new AudioContext();
-    audio.resume();
-    [0, 0.18].forEach((offset) => {
-      const tone = audio.createOscillator();
-      const gain = audio.createGain();
-      tone.type = "square";
-      tone.frequency.value = 330;
-      gain.gain.setValueAtTime(0.15, audio.currentTime + offset);
-      gain.gain.exponentialRampToValueAtTime(0.001, audio.currentTime + offset + 0.14);
-      tone.connect(gain).connect(audio.destination);
-      tone.start(audio.currentTime + offset);
-      tone.stop(audio.currentTime + offset + 0.15);
-    });
-  } catch { /* a machine without sound */ }
+  if (!sound || audio === null) return;
+  audio.resume();
+  for (const offset of [0, 0.18]) {
+    const tone = audio.createOscillator();
+    const gain = audio.createGain();
+    tone.type = "square";
+    tone.frequency.value = 330;
+    gain.gain.setValueAtTime(0.15, audio.currentTime + offset);
+    gain.gain.exponentialRampToValueAtTime(0.001, audio.currentTime + offset + 0.14);
+    tone.connect(gain).connect(audio.destination);
+    tone.start(audio.currentTime + offset);
+    tone.stop(audio.currentTime + offset + 0.15);
+  }
+  document.body.dataset.beeps = Number(document.body.dataset.beeps ?? 0) + 1;
 }
 
 function toggleSound() {
+  if (isBlocked()) { audio.resume(); return; }
   sound = !sound;
   store.set("scannerd-sound", sound ? "on" : "off");
   renderSound();
@@ -302,4 +315,5 @@ addEventListener("keydown", (event) => {
   if (event.key === "m" && !event.ctrlKey && event.target.tagName !== "SELECT") toggleSound();
 });
 new ResizeObserver(fit).observe(at("say"));
+prepareSound();
 begin();
