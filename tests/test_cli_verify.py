@@ -39,7 +39,7 @@ def test_a_recording_named_twice_is_verified_once(tmp_path: Path, capsys: pytest
     """A recording that is named and lies in a folder that is named counts once."""
     recording = pair(tmp_path, "one", OPENED, ACE, KING)
     assert Exit.WELL == run(["verify", str(recording), str(tmp_path)])
-    assert capsys.readouterr().out.startswith("1 recordings, 3 events")
+    assert capsys.readouterr().out.startswith("1 recording, 3 events")
 
 
 def test_processes_give_the_same_in_the_same_order(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -110,8 +110,11 @@ class TestUpdate:
         write(tmp_path / "missing.scanlog", *CARDS)
         assert Exit.WELL == run(["verify", str(tmp_path), "--update"])
         told = capsys.readouterr().out.splitlines()
-        names = ("changed.expected.jsonl", "changed.prompts.jsonl", "missing.expected.jsonl")
-        assert [f"{tmp_path / name}: written" for name in names] == told[:-1]
+        assert [
+            f"{tmp_path / 'changed.expected.jsonl'}: written: 1 added",
+            f"{tmp_path / 'changed.prompts.jsonl'}: written: 3 added",
+            f"{tmp_path / 'missing.expected.jsonl'}: written, new: 3 lines",
+        ] == [line for line in told if ": written" in line]
         assert told[-1].endswith("; 3 files written")
         assert Exit.WELL == run(["verify", str(tmp_path)])
         assert before == well.read_bytes()

@@ -13,7 +13,7 @@ from scannerd.recorded_table import replay_of
 from scannerd.registry import Registry
 from scannerd.replay import lines
 from scannerd.scanlog import reading
-from scannerd.verify.comparison import MOST, Expected
+from scannerd.verify.expected import Expected
 from scannerd.verify.verifying import Warnings, compare
 
 
@@ -51,9 +51,7 @@ def _print(file: Path, warnings: Warnings, *, prompts: bool) -> None:
 
 
 def _compare(file: Path, expect: Path, warnings: Warnings) -> int:
-    found = compare(file, Expected(expect), Registry(), warnings).differences
-    for text in found:
+    _, (found,) = compare(file, [Expected(expect)], Registry(), warnings)
+    for text in found.texts(file):
         click.echo(text)
-    if len(found) == MOST:
-        click.echo(f"{MOST} differences; what follows was not compared")
-    return Exit.DIFFERENCE if found else Exit.WELL
+    return Exit.DIFFERENCE if found.first else Exit.WELL

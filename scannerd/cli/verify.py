@@ -4,48 +4,96 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import click
 
-from scannerd.errors import Exit, UsageError
-from scannerd.verify import junit as report
-from scannerd.verify.verifying import Outcome, find, verify_all
+from scannerd.errors import UsageError
+from scannerd.verify import junit as for_machines
+from scannerd.verify import markdown as for_people
+from scannerd.verify.choosing import Choice, chosen, drivers_of, header_of
+from scannerd.verify.corpus import find
+from scannerd.verify.pool import size, verify_all
+from scannerd.verify.summary import changes_in_words, exit_code, figures, update_in_words
+from scannerd.verify.verifying import Outcome, Wish
+
+_FILE = click.Path(path_type=Path)
 
 
 @click.command(short_help="Replay recordings and compare with what is expected.")
-@click.argument("paths", nargs=-1, required=True, metavar="PATH...", type=click.Path(path_type=Path))
-@click.option("--update", is_flag=True, help="Write the expected files that are missing or differ, and tell which.")
-@click.option("--junit", type=click.Path(path_type=Path), help="Write a report for a CI system.")
+@click.argument("paths", nargs=-1, required=True, metavar="PATH...", type=_FILE)
+@click.option("-k", "expression", default="", metavar="WORDS", help="Those whose name, driver or game fits the words.")
+@click.option("--driver", multiple=True, metavar="NAME", help="Those with a scanner of this driver; may be repeated.")
+@click.option("--type", "types", multiple=True, metavar="TYPE", help="Those that expect an event of this type.")
+@click.option("--reason", multiple=True, metavar="REASON", help="Those that expect an event with this reason.")
+@click.option("--list", "only_list", is_flag=True, help="Name the recordings that fit, and replay none.")
+@click.option("--explain", is_flag=True, help="Tell how the first difference of each recording came about.")
+@click.option("--update", is_flag=True, help="Write the expected files that are missing or differ; tell what changed.")
+@click.option("--junit", type=_FILE, metavar="FILE", help="Write a report for a CI system.")
+@click.option("--markdown", type=_FILE, metavar="FILE", help="Append a report for people, as for a job's summary.")
 @click.option(
     "--jobs", type=click.IntRange(min=1), default=lambda: os.cpu_count() or 1, help="Processes; by default one a core."
 )
-def verify(paths: tuple[Path, ...], *, update: bool, junit: Path | None, jobs: int) -> int:
+def verify(  # noqa: PLR0913 - an argument an option
+    paths: tuple[Path, ...],
+    *,
+    expression: str,
+    driver: tuple[str, ...],
+    types: tuple[str, ...],
+    reason: tuple[str, ...],
+    only_list: bool,
+    explain: bool,
+    update: bool,
+    junit: Path | None,
+    markdown: Path | None,
+    jobs: int,
+) -> int:
     """Replay every recording in folders and files and compare it with what stands beside it.
 
     `x.scanlog` must give the events of `x.expected.jsonl`, and the prompts of `x.prompts.jsonl` where there is one. A
-    missing `x.expected.jsonl` is a failure. Ends with 1 where something differs, with 2 where a recording can't be
-    used or none is found.
+    missing `x.expected.jsonl` is a failure. Each difference names the line expected, the recording's line that led to
+    it and the rule that decided; --explain shows the bytes too, what the decoder made of them, and the state before
+    and after. The rules are those of the README.
+
+    -k takes words with and, or, not and parentheses, as pytest does: -k 'bee-tek and not clean-*'. The options
+    --driver, --type and --reason may be given several times each, and all that are given must fit.
+
+    --update tells what was added, removed and changed, and by which rule, so that it can be looked through before it
+    is committed.
+
+    Ends with 1 where something differs, with 2 where a recording can't be used or none is found.
     """
-    recordings = find(paths)
-    outcomes = list(_with_progress(verify_all(recordings, jobs, update=update), len(recordings)))
+    recordings = chosen(find(paths), Choice(expression, driver, types, reason))
+    if only_list:
+        _list(recordings)
+        return 0
+    outcomes = _verified(recordings, jobs, Wish(update=update, explain=explain))
     for outcome in outcomes:
         _tell(outcome)
-    click.echo(_summary(outcomes))
-    if junit is not None:
-        _write_report(junit, outcomes)
-    if any(outcome.error is not None for outcome in outcomes):
-        return Exit.USAGE
-    return Exit.DIFFERENCE if any(outcome.differences for outcome in outcomes) else Exit.WELL
+    for line in (*changes_in_words(outcomes), str(figures(outcomes))):
+        click.echo(line)
+    _report(junit, for_machines.write, outcomes)
+    _report(markdown, for_people.write, outcomes)
+    return exit_code(outcomes)
 
 
-def _with_progress(outcomes: Iterable[Outcome], length: int) -> Iterable[Outcome]:
-    if not sys.stderr.isatty():
-        yield from outcomes
-        return
-    with click.progressbar(outcomes, length=length, label="verify", file=sys.stderr) as shown:
-        yield from shown
+def _list(recordings: Sequence[Path]) -> None:
+    for recording in recordings:
+        header = header_of(recording)
+        about = "" if header is None else f"{', '.join(drivers_of(header))}: {header.note or header.game}"
+        click.echo(f"{recording}  {about}".rstrip())
+
+
+def _verified(recordings: list[Path], jobs: int, wish: Wish) -> list[Outcome]:
+    """The outcomes in the order of the recordings; on a terminal a bar shows how far it is, by bytes."""
+    found: dict[Path, Outcome] = {}
+    length = sum(map(size, recordings))
+    with click.progressbar(length=length, label="verify", file=sys.stderr, hidden=not sys.stderr.isatty()) as bar:
+        for outcome in verify_all(recordings, jobs, wish):
+            found[outcome.recording] = outcome
+            bar.update(size(outcome.recording))
+    return [found[recording] for recording in recordings]
 
 
 def _tell(outcome: Outcome) -> None:
@@ -55,24 +103,17 @@ def _tell(outcome: Outcome) -> None:
         click.echo(f"scannerd: {outcome.error}", err=True)
     for text in outcome.differences:
         click.echo(text)
-    for file in outcome.updated:
-        click.echo(f"{file}: written")
+    if outcome.explanation:
+        click.echo(outcome.explanation)
+    for updated in outcome.updated:
+        for text in update_in_words(updated):
+            click.echo(text)
 
 
-def _summary(outcomes: Sequence[Outcome]) -> str:
-    events = sum(outcome.events for outcome in outcomes)
-    unusable = sum(outcome.error is not None for outcome in outcomes)
-    different = sum(outcome.error is None and bool(outcome.differences) for outcome in outcomes)
-    updated = sum(len(outcome.updated) for outcome in outcomes)
-    well = len(outcomes) - unusable - different
-    said = (
-        f"{len(outcomes)} recordings, {events} events: {well} as expected, {different} different, {unusable} unusable"
-    )
-    return f"{said}; {updated} files written" if updated else said
-
-
-def _write_report(path: Path, outcomes: Sequence[Outcome]) -> None:
+def _report(path: Path | None, write: Callable[[Path, Sequence[Outcome]], None], outcomes: Sequence[Outcome]) -> None:
+    if path is None:
+        return
     try:
-        report.write(path, outcomes)
+        write(path, outcomes)
     except OSError as trouble:
         raise UsageError(f"{path}: {trouble.strerror or trouble}") from None

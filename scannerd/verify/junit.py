@@ -22,6 +22,7 @@ def write(path: Path, outcomes: Sequence[Outcome]) -> None:
         failures=str(sum(bool(one.differences) for one in outcomes)),
         errors=str(sum(one.error is not None for one in outcomes)),
         skipped="0",
+        time=f"{sum(one.seconds for one in outcomes):.3f}",
     )
     suite.extend(map(_case, outcomes))
     root = ET.Element("testsuites")
@@ -31,12 +32,14 @@ def write(path: Path, outcomes: Sequence[Outcome]) -> None:
 
 def _case(outcome: Outcome) -> ET.Element:
     recording = outcome.recording
-    case = ET.Element("testcase", classname=_text(str(recording.parent)), name=_text(recording.stem))
+    names = {"classname": _text(str(recording.parent)), "name": _text(recording.stem)}
+    case = ET.Element("testcase", names, time=f"{outcome.seconds:.3f}")
     if outcome.error is not None:
         ET.SubElement(case, "error", message=_text(outcome.error))
     if outcome.differences:
         first = outcome.differences[0].partition("\n")[0]
-        ET.SubElement(case, "failure", message=_text(first)).text = _text("\n".join(outcome.differences))
+        texts = [*outcome.differences, *filter(None, [outcome.explanation])]
+        ET.SubElement(case, "failure", message=_text(first)).text = _text("\n".join(texts))
     if outcome.warnings:
         ET.SubElement(case, "system-err").text = _text("\n".join(outcome.warnings))
     return case

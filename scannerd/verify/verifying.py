@@ -1,37 +1,66 @@
-"""Recordings against what is expected of them: one by one or on all cores, with a report for a CI system.
-
-Beside `x.scanlog` stands `x.expected.jsonl`, the events, and where somebody wants to have the prompts looked at too
-`x.prompts.jsonl`. A recording without expected events is a failure: a corpus must not shrink in silence.
-"""
+"""One recording against the files beside it: replayed once, compared line by line, and brought up to date if wished."""
 
 from __future__ import annotations
 
-import signal
-from collections.abc import Callable, Iterable, Iterator
-from concurrent.futures import ProcessPoolExecutor
-from dataclasses import dataclass
-from functools import cache, partial
-from itertools import islice
+import time
+from collections import Counter
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack
+from dataclasses import dataclass, field
+from functools import cache
 from pathlib import Path
 from typing import NamedTuple
 
-from scannerd.errors import ScannerdError, UsageError
+from scannerd.errors import ScannerdError
 from scannerd.messages import dumps
 from scannerd.recorded_table import replay_of
 from scannerd.registry import Registry
-from scannerd.replay import lines
+from scannerd.replay import lines_taken
 from scannerd.scanlog import ScanlogReader, reading
-from scannerd.verify.comparison import Difference, Expected, Kind, Told, kind
+from scannerd.verify.changes import Change, change_of
+from scannerd.verify.comparison import Comparison, Difference, Told
+from scannerd.verify.corpus import EXPECTED, beside
+from scannerd.verify.describing import counted, described
+from scannerd.verify.expected import Expected, Kind, kind
+from scannerd.verify.explaining import explained
 
-RECORDING = ".scanlog"
-EXPECTED: dict[Kind, str] = {"event": ".expected.jsonl", "prompt": ".prompts.jsonl"}
-"""The ending of the files beside a recording, by what they hold."""
+MOST = 20
+"""How many differences of a file are told; where nothing is to be updated, the comparison ends after so many."""
 
 WARNINGS = 10
 """How many warnings of one recording are shown; the others are counted."""
 
-_SHOWN = 200
-"""Characters of a recording's line that are shown."""
+
+class Wish(NamedTuple):
+    """What is wanted besides the comparison.
+
+    Attributes:
+        update: files that differ, or expected events that are missing, are written.
+        explain: the first difference is explained.
+    """
+
+    update: bool = False
+    explain: bool = False
+
+
+NOTHING_MORE = Wish()
+
+
+@dataclass(frozen=True)
+class Updated:
+    """A file that was written.
+
+    Attributes:
+        path: the file.
+        lines: how many it holds now.
+        changes: what differs from what it held; None: it was not there.
+        first: the first differences, in words.
+    """
+
+    path: Path
+    lines: int
+    changes: Counter[Change] | None = None
+    first: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -42,24 +71,21 @@ class Outcome:
         recording: its file.
         events: how many events it gives.
         differences: what was told otherwise than expected, each as text of a few lines.
+        explanation: how the first of them came about; empty: not asked for.
         error: why it can't be replayed or compared; None: it was.
         warnings: what was ignored in it.
         updated: the files that were written.
+        seconds: how long it took.
     """
 
     recording: Path
     events: int = 0
     differences: tuple[str, ...] = ()
+    explanation: str = ""
     error: str | None = None
     warnings: tuple[str, ...] = ()
-    updated: tuple[Path, ...] = ()
-
-
-class Comparison(NamedTuple):
-    """How many events were told, and each difference as text of a few lines."""
-
-    events: int
-    differences: tuple[str, ...]
+    updated: tuple[Updated, ...] = ()
+    seconds: float = 0
 
 
 class Warnings:
@@ -83,79 +109,96 @@ class Warnings:
         return (*self._first, f"and {self._more} more") if self._more else tuple(self._first)
 
 
-def find(paths: Iterable[Path]) -> list[Path]:
-    """The recordings that are named, and those in the folders that are named, each once.
+@dataclass
+class Findings:
+    """What is found of one expected file.
 
-    Raises:
-        UsageError: a path is not there, or there is no recording at all.
+    Attributes:
+        expected: the file.
+        first: the first differences; `MOST` at most are kept.
+        changes: all of them, counted by their kind.
+        ended: the comparison ended before the recording did, as enough differs.
     """
-    found: dict[Path, None] = {}
-    for path in paths:
-        if path.is_dir():
-            found |= dict.fromkeys(sorted(path.rglob(f"*{RECORDING}")))
-        elif path.is_file():
-            found[path] = None
-        else:
-            raise UsageError(f"{path}: no such file or folder")
-    if not found:
-        raise UsageError(f"no recording ({RECORDING}) in {', '.join(map(str, paths))}")
-    return list(found)
+
+    expected: Expected
+    first: list[Difference] = field(default_factory=list)
+    changes: Counter[Change] = field(default_factory=Counter)
+    ended: bool = False
+
+    def found(self, difference: Difference) -> None:
+        """Takes a difference."""
+        if len(self.first) < MOST:
+            self.first.append(difference)
+        self.changes[change_of(difference, self.expected)] += 1
+
+    @property
+    def full(self) -> bool:
+        """Whether there are as many as are told."""
+        return len(self.first) >= MOST
+
+    def texts(self, recording: Path) -> tuple[str, ...]:
+        """The first differences in words, and what is not told."""
+        texts = tuple(described(one, self.expected, recording) for one in self.first)
+        more = self.changes.total() - len(self.first)
+        if self.ended:
+            return (*texts, f"{self.expected.path}: {MOST} differences; what follows was not compared")
+        return (*texts, f"{self.expected.path}: and {counted(more, 'difference')} more") if more else texts
 
 
-def beside(recording: Path, what: Kind) -> Path:
-    """The file with the expected events or prompts of a recording."""
-    return recording.with_suffix(EXPECTED[what])
-
-
-def verify(recording: Path, *, update: bool = False, registry: Registry | None = None) -> Outcome:
+def verify(recording: Path, *, wish: Wish = NOTHING_MORE, registry: Registry | None = None) -> Outcome:
     """Replays a recording and compares it with the files beside it.
 
     Args:
         recording: its file.
-        update: write those files where they differ from what is told, or where the expected events are missing.
+        wish: what is wanted besides.
         registry: the drivers; by default those that are installed.
     """
-    run = _Run(recording, registry or _registry())
+    begin, run = time.perf_counter(), _Run(recording, registry or _registry(), wish)
     try:
-        for what in EXPECTED:
-            run.look_at(what, update=update)
+        run.compare()
+        run.update()
     except ScannerdError as error:
         run.error = error.line
     except OSError as trouble:
         run.error = f"{trouble.filename or recording}: {trouble.strerror or trouble}"
-    return run.outcome
+    return run.outcome(time.perf_counter() - begin)
 
 
-def verify_all(recordings: list[Path], jobs: int, *, update: bool = False) -> Iterator[Outcome]:
-    """Verifies recordings, in as many processes as `jobs` says, and yields the outcomes in their order."""
-    if min(jobs, len(recordings)) <= 1:
-        yield from (verify(recording, update=update) for recording in recordings)
-        return
-    with ProcessPoolExecutor(min(jobs, len(recordings)), initializer=_leave_ctrl_c_to_the_parent) as pool:
-        try:
-            yield from pool.map(partial(verify, update=update), recordings)
-        finally:
-            pool.shutdown(wait=False, cancel_futures=True)
+def compare(
+    recording: Path, expected: list[Expected], registry: Registry, warn: Callable[[str], None], *, whole: bool = False
+) -> tuple[int, list[Findings]]:
+    """Compares what a recording tells with what files expect, in one replay.
 
+    Args:
+        recording: its file.
+        expected: the files.
+        registry: the drivers.
+        warn: told of what is ignored.
+        whole: go on to the end, though more differs than is told.
 
-def compare(recording: Path, expected: Expected, registry: Registry, warn: Callable[[str], None]) -> Comparison:
-    """Compares what a recording tells with what a file expects.
+    Returns:
+        How many events were told, and what is found of each file.
 
     Raises:
-        ScannerdError: one of the two can't be used.
+        ScannerdError: the recording or a file can't be used.
     """
-    events = 0
-
-    def counted(told: Iterator[Told]) -> Iterator[Told]:
-        nonlocal events
-        for one in told:
-            events += kind(one.line) == "event"
-            yield one
-
+    findings, events = [Findings(one) for one in expected], 0
+    comparisons = [Comparison(one.expected, one.found) for one in findings]
+    takers: dict[Kind, list[Comparison]] = {
+        what: [one for one, file in zip(comparisons, expected, strict=True) if what in file.kinds] for what in EXPECTED
+    }
     with reading(recording, warn) as reader:
-        told = counted(told_by(reader, recording, registry, warn, prompts="prompt" in expected.kinds))
-        found = list(expected.differences(told))
-    return Comparison(events, tuple(described(one, expected, recording) for one in found))
+        for told in told_by(reader, recording, registry, warn, prompts=bool(takers["prompt"])):
+            events += told.kind == "event"
+            for comparison in takers[told.kind]:
+                comparison.take(told)
+            if not whole and all(one.full for one in findings):
+                for one in findings:
+                    one.ended = True
+                return events, findings
+    for comparison in comparisons:
+        comparison.finish()
+    return events, findings
 
 
 def told_by(
@@ -167,96 +210,93 @@ def told_by(
         ScanlogError: the recording can't be used.
     """
     replay = replay_of(reader.header, recording, registry, lambda text: warn(f"{recording}:{reader.line}: {text}"))
-    for line in lines(replay, iter(reader), prompts=prompts):
-        yield Told(line, reader.line)
-
-
-def described(difference: Difference, expected: Expected, recording: Path) -> str:
-    """A difference in words: the line, its keys that differ, and the recording's line that led to it."""
-    wanted, told = difference
-    if wanted is not None and told is not None:
-        keys = [
-            f"  {key}: expected {_json(one)}, told {_json(other)}" for key, one, other in expected.keys(wanted, told)
-        ]
-        said = [f"{expected.path}:{wanted.number}: told otherwise: {told.text.decode()}", *keys]
-    elif wanted is not None:
-        said = [f"{expected.path}:{wanted.number}: not told: {wanted.text.decode(errors='replace')}"]
-    elif told is not None:
-        said = [f"{expected.path}: not expected: {told.text.decode()}"]
-    if told is not None:
-        said.append(f"  from {recording}:{told.from_line}: {_line(recording, told.from_line)}")
-    return "\n".join(said)
+    for line, taken in lines_taken(replay, iter(reader), prompts=prompts):
+        yield Told(line, dumps(line), kind(line), reader.line, taken)
 
 
 class _Run:
     """The verification of one recording."""
 
-    def __init__(self, recording: Path, registry: Registry) -> None:
-        self._recording, self._registry = recording, registry
+    def __init__(self, recording: Path, registry: Registry, wish: Wish) -> None:
+        self._recording, self._registry, self._wish = recording, registry, wish
         self._warnings = Warnings()
         self._events = 0
-        self._differences: list[str] = []
-        self._updated: list[Path] = []
+        self._findings: dict[Kind, Findings] = {}
+        self._missing: tuple[str, ...] = ()
+        self._updated: list[Updated] = []
         self.error: str | None = None
 
-    @property
-    def outcome(self) -> Outcome:
-        """What has come of it so far."""
+    def compare(self) -> None:
+        """Compares with the files that are there; the events' must be."""
+        files = {what: beside(self._recording, what) for what in EXPECTED}
+        there = {what: Expected(file) for what, file in files.items() if file.exists()}
+        if there:
+            self._events, found = compare(
+                self._recording, list(there.values()), self._registry, self._warnings, whole=self._wish.update
+            )
+            self._findings = dict(zip(there, found, strict=True))
+        if "event" not in there:
+            self._missing = (f"{files['event']} is missing; --update writes it",)
+
+    def update(self) -> None:
+        """Writes the files that differ or are missing, if that is wished."""
+        stale = [what for what, findings in self._findings.items() if findings.first]
+        if self._missing:
+            stale.insert(0, "event")
+        if stale and self._wish.update:
+            self._write(stale)
+            self._missing = ()
+
+    def outcome(self, seconds: float) -> Outcome:
+        """What has come of it."""
+        written = {updated.path for updated in self._updated}
+        open_ = [one for one in self._findings.values() if one.first and one.expected.path not in written]
         return Outcome(
             self._recording,
             self._events,
-            tuple(self._differences),
+            (*self._missing, *(text for one in open_ for text in one.texts(self._recording))),
+            self._explanation(open_) if self._wish.explain and self.error is None else "",
             self.error,
             self._warnings.told,
             tuple(self._updated),
+            seconds,
         )
 
-    def look_at(self, what: Kind, *, update: bool) -> None:
-        """Compares with one of the files; only the first replay tells its warnings."""
-        warn = _quiet if self._events else self._warnings
-        file = beside(self._recording, what)
-        if file.exists():
-            events, differences = compare(self._recording, Expected(file), self._registry, warn)
-            self._events = max(self._events, events)
-        elif what == "event":
-            differences = (f"{file} is missing; --update writes it",)
-        else:
-            return
-        if differences and update:
-            self._write(file, what)
-        else:
-            self._differences += differences
+    def _explanation(self, findings: list[Findings]) -> str:
+        first = [(one.first[0], one.expected) for one in findings]
+        return "\n".join(explained(self._recording, *one, self._registry) for one in first[:1])
 
-    def _write(self, file: Path, what: Kind) -> None:
-        """Writes what is told; the file is whole at any time."""
-        draft = file.with_name(f".{file.name}.new")
-        with reading(self._recording, _quiet) as reader, draft.open("wb") as lines_:
-            for told in told_by(reader, self._recording, self._registry, _quiet, prompts=what == "prompt"):
-                if kind(told.line) == what:
-                    lines_.write(told.text + b"\n")
-        draft.replace(file)
-        self._updated.append(file)
+    def _write(self, kinds: list[Kind]) -> None:
+        """Writes what is told; each file is whole at any time."""
+        lines: Counter[Kind] = Counter()
+        drafts = {what: _draft(beside(self._recording, what)) for what in kinds}
+        with reading(self._recording, _quiet) as reader, ExitStack() as files:
+            into = {what: files.enter_context(draft.open("wb")) for what, draft in drafts.items()}
+            for told in told_by(reader, self._recording, self._registry, _quiet, prompts="prompt" in kinds):
+                if told.kind in into:
+                    into[told.kind].write(told.text + b"\n")
+                    lines[told.kind] += 1
+        self._events = max(self._events, lines["event"])
+        for what, draft in drafts.items():
+            path = draft.replace(beside(self._recording, what))
+            self._updated.append(self._told_of(what, path, lines[what]))
+
+    def _told_of(self, what: Kind, path: Path, lines: int) -> Updated:
+        findings = self._findings.get(what)
+        if findings is None:
+            return Updated(path, lines)
+        return Updated(path, lines, findings.changes, findings.texts(self._recording))
+
+
+def _draft(file: Path) -> Path:
+    return file.with_name(f".{file.name}.new")
 
 
 def _quiet(text: str) -> None:
     del text
 
 
-def _json(value: object) -> str:
-    return dumps({"": value}).decode()[4:-1]
-
-
-def _line(recording: Path, number: int) -> str:
-    with recording.open("rb") as source:
-        text = next(islice(source, number - 1, None), b"").decode(errors="replace").strip()
-    return f"{text[:_SHOWN]}…" if len(text) > _SHOWN else text
-
-
 @cache
 def _registry() -> Registry:
     """The drivers that are installed, looked up once a process."""
     return Registry()
-
-
-def _leave_ctrl_c_to_the_parent() -> None:
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
