@@ -10,7 +10,7 @@ from __future__ import annotations
 import os
 import re
 import tomllib
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TypeVar
@@ -21,6 +21,7 @@ from scannerd import games
 from scannerd.config_digest import digest
 from scannerd.config_problems import Problems, unknown_key
 from scannerd.config_scanners import ScannerLoader
+from scannerd.config_versions import KEY, STEPS, Step, brought_up
 from scannerd.core.games import Plan
 from scannerd.errors import ConfigError
 from scannerd.registry import Registry, strictly
@@ -39,19 +40,28 @@ _SIGNING_CREDENTIAL = "signing-key"
 _TOML_PLACE = re.compile(r" \(at (?:line (\d+), column \d+|end of document)\)$")
 
 
-def load(path: Path, *, registry: Registry | None = None, environ: Mapping[str, str] = os.environ) -> Config:
-    """Reads and checks a configuration.
+def load(
+    path: Path,
+    *,
+    registry: Registry | None = None,
+    environ: Mapping[str, str] = os.environ,
+    steps: Sequence[Step] = STEPS,
+) -> Config:
+    """Reads and checks a configuration; one of an older version is read as if it had been migrated.
 
     Args:
         path: the file.
         registry: the drivers; by default those that are installed.
         environ: names the folder of systemd's credentials, in `CREDENTIALS_DIRECTORY`.
+        steps: what has changed since the first version.
 
     Raises:
         ConfigError: it can't be used; all that is wrong is told at once. Whoever wrote the file must act.
     """
-    text = _read(path)
-    data = _parse(path, text)
+    text = read(path)
+    parse(path, text)
+    text = brought_up(path, text, steps)
+    data = parse(path, text)
     problems = Problems(path, key_lines(text))
     config = _Loader(path, data, problems, registry or Registry(), environ).load()
     problems.raise_any()
@@ -60,7 +70,12 @@ def load(path: Path, *, registry: Registry | None = None, environ: Mapping[str, 
     return config
 
 
-def _read(path: Path) -> str:
+def read(path: Path) -> str:
+    """The text of a configuration.
+
+    Raises:
+        ConfigError: it can't be read, or is no UTF-8.
+    """
     try:
         return path.read_bytes().decode("utf-8")
     except OSError as error:
@@ -72,7 +87,12 @@ def _read(path: Path) -> str:
         ) from None
 
 
-def _parse(path: Path, text: str) -> dict[str, object]:
+def parse(path: Path, text: str) -> dict[str, object]:
+    """What the text of a configuration says.
+
+    Raises:
+        ConfigError: it is no TOML.
+    """
     try:
         return tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
@@ -100,8 +120,8 @@ class _Loader:
         self._environ = environ
 
     def load(self) -> Config | None:
-        for key in self._data.keys() - set(_SECTIONS):
-            self._problems.add((key,), unknown_key(key, _SECTIONS))
+        for key in self._data.keys() - {KEY, *_SECTIONS}:
+            self._problems.add((key,), unknown_key(key, (KEY, *_SECTIONS)))
         table, round_ = self._section("table", Table), self._section("round", Round)
         mqtt, display = self._section("mqtt", Mqtt), self._section("display", Display)
         record, alarms = self._section("record", Record), self._section("alarms", Alarms)

@@ -11,6 +11,7 @@ from typing import TypeAlias, get_type_hints
 from pydantic import BaseModel, JsonValue
 from pydantic.json_schema import models_json_schema
 
+from scannerd.config_versions import KEY, VERSION
 from scannerd.contract import Driver, DriverOptions
 from scannerd.errors import DriverUnusable
 from scannerd.registry import Registry
@@ -20,6 +21,13 @@ Schema: TypeAlias = dict[str, JsonValue]
 
 DIALECT = "https://json-schema.org/draft/2020-12/schema"
 _REFS = "#/$defs/{model}"
+_VERSION: Schema = {
+    "type": "integer",
+    "minimum": 1,
+    "maximum": VERSION,
+    "default": 1,
+    "description": "What the file was written for; `scannerd config migrate` brings an older one to this version.",
+}
 
 
 def config_schema(registry: Registry | None = None) -> Schema:
@@ -44,7 +52,7 @@ def config_schema(registry: Registry | None = None) -> Schema:
         "$schema": DIALECT,
         "title": "Configuration of a table of scannerd",
         "type": "object",
-        "properties": {"scanner": scanner, **properties},
+        "properties": {KEY: _VERSION, "scanner": scanner, **properties},
         "required": ["table", "scanner"],
         "additionalProperties": False,
         "$defs": {name: part for name, part in defs.items() if name not in own},
