@@ -15,6 +15,8 @@ from contextlib import suppress
 from scannerd import logs
 from scannerd.bulletin import Fault, Outbox
 from scannerd.journal import Batch, Head, Journal, JournalDamaged, JournalError, JournalMismatch
+from scannerd.journal.chain import fault_within
+from scannerd.journal.errors import damaged
 
 REOPEN_AFTER = 2_000_000
 """Microseconds between two attempts to open a journal that failed."""
@@ -115,14 +117,16 @@ class Vault:
             return None
 
     def outbox(self) -> Outbox:
-        """What waits for the broker."""
+        """What waits for the broker.
+
+        Raises:
+            JournalDamaged: the first of it is gone, or is not what was written, so that nothing can go out any more; a
+                person must look at it.
+        """
         depth = self.head.seq - self.cursor
         if self.journal is None or depth <= 0:
             return Outbox()
-        oldest = None
-        with suppress(JournalError):  # if there is anything in it, the next write finds out and tells
-            oldest = self.journal.records(self.cursor, 1)
-        return Outbox(depth, oldest[0].at if oldest else None)
+        return Outbox(depth, self._oldest(self.journal))
 
     def close(self) -> None:
         """Closes the journal, with what the broker has acknowledged to the last."""
@@ -132,6 +136,20 @@ class Vault:
             self.write(Batch(cursor=self.unwritten), 0)
         if self.journal is not None:
             self.journal.close()
+
+    def _oldest(self, journal: Journal) -> str | None:
+        """The `at` of the first event that waits; None where the journal can't be read now."""
+        seq = self.cursor + 1
+        try:
+            found = journal.records(self.cursor, 1)
+        except JournalDamaged:
+            raise
+        except JournalError:  # if there is anything in it, the next write finds out and tells
+            return None
+        why = fault_within(found[0]) if found and found[0].seq == seq else "it is gone"
+        if why is not None:
+            raise damaged(journal.path, f"seq {seq}, which waits for the broker: {why}")
+        return found[0].at
 
     def _compare(self, journal: Journal) -> None:
         """Raises JournalError where the file does not hold what was written."""

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from scannerd.signing import Sign
 
 TABLE = "tp-01"
+PAGE_BYTES = 4096
 AT = "2026-11-30T02:45:16.123456Z"
 CARD: dict[str, object] = {
     "slot": "A1",
@@ -115,6 +116,14 @@ def flip(path: Path, needle: bytes, *, replacement: bytes) -> None:
     assert content.count(needle) == 1
     assert len(needle) == len(replacement)
     path.write_bytes(content.replace(needle, replacement))
+
+
+def spoil(path: Path, seq: int) -> None:
+    """Makes the page with an event unreadable, as a bad sector does."""
+    content = path.read_bytes()
+    at = content.index(b'"seq":%d,' % seq)
+    first = at - at % PAGE_BYTES
+    path.write_bytes(content[:first] + b"\0" * PAGE_BYTES + content[first + PAGE_BYTES :])
 
 
 def start(script: str, *arguments: str) -> subprocess.Popen[bytes]:

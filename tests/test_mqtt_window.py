@@ -192,3 +192,20 @@ def _banned(sea: Sea) -> list[Record]:
         sea.window.set_aside(record)
         aside.append(record)
     return aside
+
+
+@pytest.mark.parametrize("kept_from", [3, 5, 6, 9])
+def test_a_range_that_was_deleted_meanwhile_ends(kept_from: int) -> None:
+    """A range whose front, or all of it, is deleted while it is sent goes out as far as it is there, and ends."""
+    sea = Sea(["a"] * 9)
+    sea.window = Window(1, 5, 3, lambda record: record.type)
+    del sea.events[: kept_from - 1]
+
+    def read(after: int, limit: int) -> list[Record]:
+        return [event for event in sea.events if event.seq > after][:limit]
+
+    while (record := sea.window.next(read, 0)) is not None:
+        sea.sent.append(record.seq)
+        sea.window.acknowledged(sea.window.sent(record), record.type)
+    assert list(range(kept_from, 6)) == sea.sent
+    assert sea.window.drained

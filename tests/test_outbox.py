@@ -7,9 +7,10 @@ from pathlib import Path
 import pytest
 
 from scannerd.journal import Batch
-from scannerd.mqtt.notices import OutboxError
+from scannerd.mqtt.notices import EventDamagedError, OutboxError
+from scannerd.mqtt.source import Source
 from scannerd.outbox import JournalOutbox
-from tests.journals import filled, following, opened, start
+from tests.journals import filled, following, harm, opened, spoil, start
 
 LOOKER = """
 import sqlite3, sys
@@ -65,3 +66,39 @@ def test_program_that_looks_into_the_journal_takes_nothing_away(tmp_path: Path) 
         journal.append(Batch(records=following(journal, 1)))
         assert 1 == len(outbox.records(0, 9))
         outbox.close()
+
+
+@pytest.mark.fault(102)
+@pytest.mark.parametrize(
+    ("statement", "why"),
+    [
+        ("UPDATE events SET body = CAST(replace(body, 'AS', 'KS') AS BLOB) WHERE seq = 3", "seq 3: the event was"),
+        ("UPDATE events SET type = 'card_withdrawn' WHERE seq = 3", "seq 3: column type"),
+        ("DELETE FROM events WHERE seq = 3", "seq 3: it is gone"),
+    ],
+)
+def test_event_that_is_not_what_was_written_never_goes_out(tmp_path: Path, statement: str, why: str) -> None:
+    """What comes before a changed or deleted event is handed out, and it itself is refused by its number."""
+    harm(filled(tmp_path, 6), statement)
+    outbox = JournalOutbox(tmp_path)
+    assert [1, 2] == [record.seq for record in outbox.records(0, 9)]
+    with pytest.raises(EventDamagedError, match=why) as damage:
+        outbox.records(2, 9)
+    assert [4, 5, 6] == [record.seq for record in outbox.records(damage.value.behind, 9)]
+    outbox.close()
+
+
+@pytest.mark.fault(102)
+def test_page_that_can_not_be_read_takes_no_other_event_along(tmp_path: Path) -> None:
+    """Events before an unreadable page are handed out, and those behind it to whoever passes over it."""
+    path = filled(tmp_path, 60)
+    spoil(path, 30)
+    source = Source(lambda: JournalOutbox(tmp_path), lambda: 0)
+    seqs = [record.seq for record in source.read(0, 99) or ()]
+    assert list(range(1, len(seqs) + 1)) == seqs
+    assert 20 < len(seqs) < 30
+    assert source.read(len(seqs), 99) is None
+    behind = [record.seq for record in source.read_what_is_left(len(seqs), 99) or ()]
+    assert list(range(behind[0], 61)) == behind
+    assert 30 < behind[0] < 40
+    source.close()

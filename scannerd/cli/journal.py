@@ -1,4 +1,4 @@
-"""`scannerd journal`: read, export, prove and count a journal, of a running daemon too; nothing is ever written."""
+"""`scannerd journal`: read, export, prove and count a journal, of a running daemon too; set a damaged one aside."""
 
 from __future__ import annotations
 
@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Concatenate, ParamSpec, TypedDict, Unpack
 
 import click
 
+from scannerd.cli.journal_recover import recover
 from scannerd.config import load
 from scannerd.errors import Exit, UsageError
 from scannerd.journal import JournalReader, verify
@@ -90,6 +91,9 @@ def choosing(command: Callable[..., None]) -> Callable[..., None]:
 @click.group()
 def journal() -> None:
     """Read, export, prove and count a table's journal."""
+
+
+journal.add_command(recover)
 
 
 @journal.command()

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import json
+import re
 from dataclasses import dataclass, field
 from hashlib import sha256
 from typing import TYPE_CHECKING, Final
+
+import orjson
 
 from scannerd.canonical import FIRST_PREV, canonical
 
@@ -16,6 +19,7 @@ if TYPE_CHECKING:
 
 _NO_PREV: Final = frozenset({FIRST_PREV})
 _COLUMNS: Final = ("seq", "type", "round", "at", "hash")
+_SIG: Final = re.compile(rb'"sig":"[0-9a-f]*",')
 
 
 def state_digest(seq: int, body: bytes) -> str:
@@ -73,6 +77,28 @@ class Chain:
         if first > last:
             return seq, f"the row is none of this journal's: seq begins at {first}"
         return first, "the row is missing" if first == last else f"the rows {first} to {last} are missing"
+
+
+def fault_within(row: Record) -> str | None:
+    """What is wrong with a row by itself, wherever it stands; None where it is the event that was sealed."""
+    if _as_sealed(row):
+        return None
+    event = _parsed(row.body)
+    if event is None:
+        return "the event is no JSON object"
+    _, faults = _content(row, event)
+    return faults[0] if faults else None
+
+
+def _as_sealed(row: Record) -> bool:
+    """Whether the bytes without `hash` and `sig` are those that were hashed: quick, and False where in doubt."""
+    try:
+        event = orjson.loads(row.body)
+        bare = _SIG.sub(b"", row.body.replace(b'"hash":"%b",' % row.hash.encode(), b"", 1), 1)
+    except (ValueError, TypeError, AttributeError):
+        return False
+    told = isinstance(event, dict) and all(getattr(row, name) == event.get(name) for name in _COLUMNS)
+    return told and sha256(bare).hexdigest() == row.hash
 
 
 def _parsed(body: object) -> dict[str, object] | None:

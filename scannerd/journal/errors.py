@@ -43,13 +43,15 @@ _WORDS: Final = {
     "SQLITE_READONLY": "may not be written: look at the rights of the file, its directory and the mount",
     "SQLITE_CANTOPEN": "can't be opened: look at the rights of the file and its directory",
     "SQLITE_IOERR": "the disk reports an error",
+    "SQLITE_PROTOCOL": "locked by another process",
+    "SQLITE_NOMEM": "there is no memory left",
 }
 _TEMPORARY: Final = tuple(_WORDS)
 
 
 def damaged(path: Path, what: str) -> JournalDamaged:
     """The error that says `what` is wrong with the journal at `path`, and how to learn more."""
-    return JournalDamaged(f"{path}: the journal is damaged: {what}; see `scannerd journal verify`")
+    return JournalDamaged(f"{path}: the journal is damaged: {what}; see `scannerd journal verify` and `recover`")
 
 
 def told(path: Path, error: sqlite3.Error | OSError) -> JournalError:

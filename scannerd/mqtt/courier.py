@@ -215,7 +215,7 @@ class Courier:
         return self._send_shown(link, now) or self._send_reply(link, now) or self._send_resent(link, now)
 
     def _send_event(self, link: Link, window: Window, now: int) -> bool:
-        record = window.next(self._source.read, now)
+        record = window.next(self._source.read if window is self._live else self._source.read_what_is_left, now)
         if record is None:
             return False
         topic = window.topic(record)

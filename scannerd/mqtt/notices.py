@@ -36,13 +36,27 @@ class OutboxError(Exception):
     """The journal can't be read at present. The publisher opens its outbox afresh after 2 s; the engine alarms."""
 
 
+class EventDamagedError(OutboxError):
+    """An event is gone, or is not what was written: it never goes out. An administrator must look at the journal.
+
+    Attributes:
+        behind: the number up to which nothing can be had; what is above it may be.
+    """
+
+    def __init__(self, path: Path, seq: int, behind: int, why: str) -> None:
+        """Event `seq` is the first of them."""
+        super().__init__(f"{path}: seq {seq}: {why}")
+        self.behind = behind
+
+
 class Outbox(Protocol):
     """The journal as the publisher sees it: used by its thread alone."""
 
     def records(self, after: int, limit: int) -> Sequence[Record]:
-        """At most `limit` records whose number is above `after`, in order.
+        """At most `limit` records whose number is above `after`, in order; none behind one that is damaged.
 
         Raises:
+            EventDamagedError: the first of them is.
             OutboxError: the journal can't be read; an `sqlite3.Error` is taken for the same.
         """
 

@@ -6,7 +6,7 @@ import contextlib
 import sqlite3
 from collections.abc import Callable, Sequence
 
-from scannerd.mqtt.notices import Outbox, OutboxError, Record
+from scannerd.mqtt.notices import EventDamagedError, Outbox, OutboxError, Record
 
 REOPEN_US = 2_000_000
 
@@ -14,7 +14,8 @@ REOPEN_US = 2_000_000
 class Source:
     """Reads records; while the journal can't be read it gives None, and tries again every 2 s.
 
-    The engine finds the same trouble with the journal and holds the table: nothing is told from here.
+    The engine finds the same trouble with the journal and holds the table, or ends where an event that waits is
+    damaged: nothing is told from here.
     """
 
     def __init__(self, open_outbox: Callable[[], Outbox], clock: Callable[[], int]) -> None:
@@ -31,6 +32,12 @@ class Source:
 
     def read(self, after: int, limit: int) -> Sequence[Record] | None:
         """At most `limit` records after number `after`, or None."""
+        try:
+            return self._read(after, limit)
+        except EventDamagedError:
+            return None
+
+    def _read(self, after: int, limit: int) -> Sequence[Record] | None:
         fresh = self._fresh
         if fresh and fresh[0].seq <= after + 1 <= fresh[-1].seq:
             begin = after + 1 - fresh[0].seq
@@ -42,10 +49,20 @@ class Source:
                 self._outbox = self._open()
             self._closed_until = None
             return self._outbox.records(after, limit)
+        except EventDamagedError:
+            raise
         except (OutboxError, sqlite3.Error, OSError):
             self.close()
             self._closed_until = self._clock() + REOPEN_US
             return None
+
+    def read_what_is_left(self, after: int, limit: int) -> Sequence[Record] | None:
+        """As `read`, for who asks again for old events: those that are damaged, or were deleted, are left out."""
+        while True:
+            try:
+                return self._read(after, limit)
+            except EventDamagedError as damage:
+                after = damage.behind
 
     def close(self) -> None:
         """Gives the journal back; never raises."""

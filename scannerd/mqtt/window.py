@@ -148,9 +148,9 @@ class Window:
             if page is not None and not page:
                 self.ends()
             for record in page or ():
+                self._read = min(record.seq, self.last)
                 if record.seq <= self.last:
                     self._ready.append(record)
-                    self._read = record.seq
         return self._ready[0] if self._ready else None
 
     def _rewind(self, seq: int) -> None:
