@@ -3,25 +3,23 @@
 from __future__ import annotations
 
 import json
+import re
 from itertools import pairwise
 from pathlib import Path
 
 import pytest
 
 from scannerd.recorded_table import replay_of
-from scannerd.registry import Registry
 from scannerd.replay import Line, lines
 from scannerd.scanlog import reading
-
-FOLDER = Path(__file__).parent / "recordings"
-RECORDINGS = sorted(FOLDER.glob("*.scanlog"))
+from tests.corpus import FOLDER, README, RECORDINGS, REGISTRY, corpus, note, with_index
 
 
 def played(recording: Path) -> list[Line]:
     """All that a replay prints, as read back from its JSON; a warning is a failure."""
     warnings: list[str] = []
     with reading(recording, warnings.append) as reader:
-        replay = replay_of(reader.header, recording, Registry(), warnings.append)
+        replay = replay_of(reader.header, recording, REGISTRY, warnings.append)
         told = [json.loads(json.dumps(line)) for line in lines(replay, iter(reader), prompts=True)]
     assert [] == warnings
     return told
@@ -29,7 +27,7 @@ def played(recording: Path) -> list[Line]:
 
 def expected(recording: Path, ending: str) -> list[Line]:
     """The lines of a file beside a recording."""
-    text = recording.with_suffix(ending).read_text(encoding="utf-8")
+    text = (recording.with_suffix(ending) if ending else recording).read_text(encoding="utf-8")
     return [json.loads(line) for line in text.splitlines()]
 
 
@@ -76,7 +74,27 @@ def test_every_expectation_has_its_recording() -> None:
     names = {path.stem for path in RECORDINGS}
     for ending in (".expected.jsonl", ".prompts.jsonl"):
         assert names == {path.name.removesuffix(ending) for path in FOLDER.glob(f"*{ending}")}
-    assert len(names) > 20
+    assert len(names) >= 60
+
+
+def test_commands_that_were_not_carried_out() -> None:
+    """Each command that is refused, and each repeated id, is written down with its reason, and no other."""
+    ending = ".replies.jsonl"
+    written = {path.name.removesuffix(ending): expected(path, "") for path in FOLDER.glob(f"*{ending}")}
+    assert written == {one.recording.stem: list(one.replies) for one in corpus() if one.replies}
+
+
+@pytest.mark.parametrize("recording", RECORDINGS, ids=lambda path: path.stem)
+def test_a_recording_says_in_a_sentence_what_it_shows(recording: Path) -> None:
+    """Its header has a note of one sentence."""
+    assert re.fullmatch(r"[A-Z](?:[^.]|\.(?! |$)){19,}\.", note(recording))
+
+
+def test_the_index_names_every_recording() -> None:
+    """The folder's README lists each recording with its note; `python -m tests.corpus` writes it."""
+    readme = README.read_text(encoding="utf-8")
+    assert with_index(readme) == readme
+    assert all(f"| `{path.stem}` |" in readme for path in RECORDINGS)
 
 
 def test_a_prompt_stands_after_the_events_of_its_decision() -> None:
