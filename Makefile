@@ -15,7 +15,7 @@ INSTALL := $(BIN)/pip install --quiet --disable-pip-version-check
 # The project itself is installed in place, built by the locked build tool rather than by one fetched for the occasion.
 INSTALL_SELF := $(INSTALL) --no-deps --no-build-isolation --editable .
 
-.PHONY: help demo test lint types unit bench mutants test-vm lock clean
+.PHONY: help demo test lint types unit goldens bench mutants test-vm lock clean
 
 help: ## what can be made here
 	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | expand -t 12
@@ -36,6 +36,9 @@ unit: .venv/.test
 	$(BIN)/pytest --cov --cov-report=term $(PYTEST_ARGS)
 	@$(BIN)/coverage report --include='$(WHOLLY)' --skip-covered --fail-under=100 >/dev/null || \
 		{ $(BIN)/coverage report --include='$(WHOLLY)' --skip-covered --show-missing; exit 1; }
+
+goldens: ## what recordings are expected to give, and how that changed since main or the commit before
+	@.ci/goldens $(SINCE)
 
 bench: .venv/.test ## figures beside a bare loop; see bench/
 	$(BIN)/python -m bench
