@@ -27,6 +27,10 @@ OVERDUE: Final = 4
 """A file is closed at this many times its size even in a round: one that never ends fills no disk."""
 
 
+_STAMP: Final = f"{'[0-9]' * 8}T{'[0-9]' * 12}Z"
+"""What matches the time in a file's name."""
+
+
 @dataclass(frozen=True, slots=True)
 class OneFile:
     """A recording in one file, however large it gets."""
@@ -66,8 +70,12 @@ class Folder:
 
     def tidy(self) -> None:
         """Gives the oldest up until there is room for one more."""
-        for path in sorted(self.path.glob(f"{self.table}-*.scanlog"))[: -self.files + 1 or None]:
+        for path in self.kept()[: -self.files + 1 or None]:
             path.unlink(missing_ok=True)
+
+    def kept(self) -> list[Path]:
+        """The recordings of this table, the oldest first; another's, whose name begins the same, are not among them."""
+        return sorted(self.path.glob(f"{self.table}-{_STAMP}.scanlog"))
 
 
 Target: TypeAlias = OneFile | Folder

@@ -89,16 +89,18 @@ def test_entries_that_overtake_each_other_stay_readable(tmp_path: Path) -> None:
 def test_the_oldest_recordings_give_way(tmp_path: Path) -> None:
     """No more files are kept than configured, those of earlier runs among them; others' files are let alone."""
     (tmp_path / "notes.txt").write_text("kept")
+    (tmp_path / "tp-01-b-20260101T000000000000Z.scanlog").write_text("another table's")
     for run in range(5):
         recorder = Recorder(header(), Folder(tmp_path, "tp-01", file_bytes=300, files=2), lambda: 0)
         recorder.start()
         recorder.write(Chunk(run, "shoe", b"AS\r\n"))
         recorder.stop()
-    kept = sorted(tmp_path.glob("*.scanlog"))
+    kept = Folder(tmp_path, "tp-01", file_bytes=300, files=2).kept()
     assert [Chunk(3, "shoe", b"AS\r\n")] == entries(kept[0])
     assert [Chunk(4, "shoe", b"AS\r\n")] == entries(kept[1])
     assert 2 == len(kept)
     assert "kept" == (tmp_path / "notes.txt").read_text()
+    assert "another table's" == (tmp_path / "tp-01-b-20260101T000000000000Z.scanlog").read_text()
 
 
 def test_a_disk_that_fails_stops_nothing(tmp_path: Path) -> None:

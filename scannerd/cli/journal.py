@@ -15,6 +15,8 @@ from typing import TYPE_CHECKING, Concatenate, ParamSpec, TypedDict, Unpack
 import click
 
 from scannerd.cli.journal_recover import recover
+from scannerd.cli.outputs import STDOUT
+from scannerd.cli.recording_options import Place, makes_recording
 from scannerd.config import load
 from scannerd.errors import Exit, UsageError
 from scannerd.journal import JournalReader, verify
@@ -184,8 +186,21 @@ def keygen(file: Path) -> None:
 @of_journal
 @click.option("--format", "form", type=click.Choice(["jsonl", "csv"]), default="jsonl", show_default=True)
 @choosing
-def export(where: Path, *, form: str, **chosen: Unpack[Choice]) -> None:
-    """Write events to standard output: jsonl is the bytes that were sent."""
+@click.option("--scanlog", metavar="ROUND", help="Write the recording of a round instead, from the capture `[record]`.")
+@makes_recording
+def export(place: Place, where: Path, *, form: str, scanlog: str | None, **chosen: Unpack[Choice]) -> None:
+    """Write events to standard output: jsonl is the bytes that were sent.
+
+    With --scanlog it is a recording, whose replay is compared at once with the journal: where the two differ this is
+    said, and the command ends with 1. It needs -c, for the capture is the configuration's.
+    """
+    if scanlog is not None:
+        if form != "jsonl" or Selection(**chosen) != Selection():
+            raise click.UsageError("--scanlog takes a whole round: leave --format and what chooses events out")
+        _export_recording(place, scanlog)
+        return
+    if place != Place(STDOUT):
+        raise click.UsageError("-o, --expect and --force go with --scanlog; events go to standard output")
     with JournalReader(where) as reader:
         records = _chosen(reader, Selection(**chosen))
         if form == "csv":
@@ -194,6 +209,16 @@ def export(where: Path, *, form: str, **chosen: Unpack[Choice]) -> None:
             for record in records:
                 _put(record.body)
         sys.stdout.flush()
+
+
+def _export_recording(place: Place, round_id: str) -> None:
+    config = click.get_current_context().params["config"]
+    if config is None:
+        raise click.UsageError("--scanlog needs the configuration, -c FILE: it says where the capture is")
+    place.check()
+    code = place.put_excerpt(load(config), lambda excerpts: excerpts.of_round(round_id))
+    if code:
+        sys.exit(code)
 
 
 @journal.command()
