@@ -79,6 +79,7 @@ class App:
         """
         self._config, self._notifier, self._capture = config, notifier, capture
         self._log = logs.get("app")
+        self._first = journal.previous == "first"
         self.inbox: Inbox = queue.SimpleQueue()
         clock = SystemClock()
         setup = Setup(
@@ -136,6 +137,8 @@ class App:
                 reader.start()
                 started.append(reader)
             self._notifier.ready()
+            if self._first:
+                self._log.warning("a new journal begins", journal=self.engine.identity.journal)
             self._log.info("ready", table=self._config.table.id, scanners=list(self.readers), version=__version__)
             self.engine.run()
             self._notifier.stopping()

@@ -2,20 +2,17 @@
 
 from __future__ import annotations
 
-import os
 import random
 import shutil
 import signal
-import subprocess
 import threading
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
 
 from scannerd.journal import Journal, JournalReader, Record, verify
 from tests.daemon import BOUND_S, PREFIX, Daemon, StartDaemon, let_pass, start_daemon_fixture
+from tests.disks import blank_disk, mounted
 from tests.fakes import TABLE
 from tests.lives import Nursery, lives_of
 from tests.mosquitto import Mosquitto, broker_fixture, start_broker_fixture
@@ -162,28 +159,3 @@ class Cuts:
         self._lives.send(signal.SIGCONT)
         self._lives = None
         self._done.set()
-
-
-def blank_disk(image: Path) -> Path:
-    """A file that holds an empty file system; skips the test where none can be made."""
-    program = shutil.which("mkfs.ext4", path=f"{os.environ['PATH']}:/usr/sbin:/sbin")
-    if program is None:
-        pytest.skip("there is no mkfs.ext4")
-    with image.open("wb") as file:
-        file.truncate(24 * 2**20)
-    subprocess.run([program, "-q", "-F", image], check=True)
-    return image
-
-
-@contextmanager
-def mounted(image: Path, where: Path) -> Iterator[Path]:
-    """The file system in `image`, what was not synced being only in this machine's memory; skips where none may be."""
-    where.mkdir(exist_ok=True)
-    command = ["mount", "-o", "loop", str(image), str(where)]  # wherever the system has it
-    done = subprocess.run(command, check=False, capture_output=True)
-    if done.returncode:
-        pytest.skip("mounting a file system needs root and loop devices")
-    try:
-        yield where
-    finally:
-        subprocess.run(["umount", "-l", where], check=True)  # noqa: S607 - as above
