@@ -16,6 +16,7 @@ from scannerd.doctor.findings import Finding, fail, ok, warn
 from scannerd.doctor.site import Site, content
 from scannerd.journal import JournalError, JournalMismatch, JournalMissing, JournalNewer, JournalReader
 from scannerd.journal.opening import check_table, check_tail, read_meta, schema_of
+from scannerd.journal.recovery import check_waiting
 from scannerd.journal.schema import VERSION
 
 SCARCE = 64 * 1024**2
@@ -133,6 +134,7 @@ def look_at_journal(site: Site) -> JournalFacts:
             meta = read_meta(db, reader.path)
             check_table(meta, reader.path, site.config.table.id)
             check_tail(db, reader.path, meta)
+            check_waiting(db, reader.path, meta)
             waiting = meta.head.seq - meta.cursor
             return JournalFacts(reader.path, head=meta.head.seq, waiting=waiting, schema=schema_of(db))
     except JournalMissing:
@@ -217,7 +219,9 @@ def judge_journal(facts: JournalFacts) -> Iterator[Finding]:
         )
     elif facts.trouble is not None:
         yield fail(
-            "journal", facts.trouble, "`scannerd journal verify` says where; keep the files, and bring back a copy"
+            "journal",
+            facts.trouble,
+            "`scannerd journal verify` says where, and `scannerd journal recover` what is lost",
         )
     else:
         waiting = f", {facts.waiting} of them not yet at the broker" if facts.waiting else ""

@@ -124,12 +124,17 @@ def startable(directory: Path, table: str) -> str | None:
             meta = read_meta(db, reader.path)
             check_table(meta, reader.path, table)
             check_tail(db, reader.path, meta)
-            for record in rows_after(db, meta.cursor):
-                if why := fault_within(record):
-                    raise damaged(reader.path, f"seq {record.seq}, which waits for the broker: {why}")
+            check_waiting(db, reader.path, meta)
     except JournalDamaged as damage:
         return str(damage)
     return None
+
+
+def check_waiting(db: sqlite3.Connection, path: Path, meta: Meta) -> None:
+    """Raises JournalDamaged where an event that waits for the broker is not what was written."""
+    for record in rows_after(db, meta.cursor):
+        if why := fault_within(record):
+            raise damaged(path, f"seq {record.seq}, which waits for the broker: {why}")
 
 
 def salvage(path: Path, take: Callable[[Record], object]) -> Salvage:
