@@ -64,13 +64,16 @@ class DemoFailed(ScannerdError):  # noqa: N818 - what happened
     """The daemon or the engine ended, or nothing more came from it. What it said is in the message."""
 
 
-def run(rounds: int | None, speed: float, say: Callable[[str], None]) -> None:
+def run(
+    rounds: int | None, speed: float, say: Callable[[str], None], asked_to_end: Callable[[], bool] = lambda: False
+) -> None:
     """Deals rounds until `rounds` are complete, or for ever.
 
     Args:
         rounds: how many; None: until interrupted.
         speed: how fast the recording plays; 1: as it was recorded.
         say: prints a line.
+        asked_to_end: looked at once a second.
 
     Raises:
         BrokerMissing: no broker can be had on this machine.
@@ -86,7 +89,7 @@ def run(rounds: int | None, speed: float, say: Callable[[str], None]) -> None:
                 say(f"page:   http://{page}/")
             settings = BrokerSettings((broker.url,), root="scannerd", table=TABLE, client_id="scannerd-demo")
             with Client(settings, start=BEGINNING, session_s=0) as table:
-                _follow(table, rounds, say, daemon, engine)
+                _follow(_events(table, daemon, asked_to_end), rounds, say, engine)
 
 
 @dataclass(frozen=True, slots=True)
@@ -194,10 +197,10 @@ def _running(name: str, folder: Path, module: list[str]) -> Iterator[_Process]:
 
 
 def _follow(
-    table: Client, rounds: int | None, say: Callable[[str], None], daemon: _Process, engine: _Engine | None
+    events: Iterator[TableEvent], rounds: int | None, say: Callable[[str], None], engine: _Engine | None
 ) -> None:
     done = 0
-    for event in _events(table, daemon):
+    for event in events:
         for line in told(event):
             say(line)
         if event.type != "round_completed":
@@ -209,14 +212,17 @@ def _follow(
             return
 
 
-def _events(table: Client, daemon: _Process) -> Iterator[TableEvent]:
-    """What comes from the table, for as long as the daemon lives and something comes."""
+def _events(table: Client, daemon: _Process, asked_to_end: Callable[[], bool]) -> Iterator[TableEvent]:
+    """What comes from the table, for as long as the daemon lives, something comes and nobody asks for the end."""
     silent_s = 0
-    while silent_s < SILENCE_S:
+    while not asked_to_end():
+        if silent_s >= SILENCE_S:
+            raise daemon.failure(f"nothing came from the daemon for {SILENCE_S} s")
         for item in table.events(1.0):
+            if asked_to_end():
+                return
             silent_s = 0
             if isinstance(item, TableEvent):
                 yield item
         silent_s += 1
         daemon.check()
-    raise daemon.failure(f"nothing came from the daemon for {SILENCE_S} s")

@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import signal
+from functools import partial
+from threading import Event
+from types import FrameType
 
 import click
 
@@ -24,11 +27,19 @@ def demo(rounds: int | None, speed: float) -> None:
     """
     from scannerd import demo as table  # noqa: PLC0415 - brings paho, which `--help` does not need
 
-    for number in (signal.SIGTERM, signal.SIGHUP):  # what was started must end with us, however that comes
-        signal.signal(number, signal.default_int_handler)
+    asked = Event()
+    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):  # what was started ends with us, however that comes
+        signal.signal(number, partial(_interrupt, asked))
     try:
-        table.run(rounds, speed, click.echo)
+        table.run(rounds, speed, click.echo, asked.is_set)
     except KeyboardInterrupt:
         click.echo()
     except ImportError as missing:
         raise UsageError(f"{missing.name} is missing: pip install 'scannerd[demo]'") from missing
+
+
+def _interrupt(asked: Event, number: int, frame: FrameType | None) -> None:
+    """Interrupts, and leaves word: Python drops an exception that comes while it tidies up behind an object."""
+    del number, frame
+    asked.set()
+    raise KeyboardInterrupt
