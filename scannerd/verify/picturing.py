@@ -25,10 +25,10 @@ _SIGHTINGS = 6
 _FIRST, _LAST = 0x20, 0x7E
 
 
-def bytes_shown(data: bytes) -> list[str]:
+def bytes_shown(data: bytes, row_bytes: int = _ROW) -> list[str]:
     """Rows of hex with the text beside; of many bytes the first ones."""
-    rows = [data[place : place + _ROW] for place in range(0, min(len(data), _BYTES), _ROW)]
-    width = 3 * min(_ROW, len(data)) - 1
+    rows = [data[place : place + row_bytes] for place in range(0, min(len(data), _BYTES), row_bytes)]
+    width = 3 * min(row_bytes, len(data)) - 1
     shown = [f"{row.hex(' '):{width}}  |{_text(row)}|" for row in rows]
     return [*shown, f"and {len(data) - _BYTES} bytes more"] if len(data) > _BYTES else shown
 
