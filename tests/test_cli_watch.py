@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from contextlib import closing
 from pathlib import Path
 
 import pytest
 
 from scannerd.cli import run
 from scannerd.errors import Exit
-from tests.daemon import Daemon, StartDaemon, start_daemon_fixture  # noqa: F401 - pytest finds it by name
+from tests.daemon import Daemon, StartDaemon, Watcher, start_daemon_fixture  # noqa: F401 - pytest finds it by name
 from tests.mosquitto import (  # noqa: F401 - pytest finds the fixtures by name
     Mosquitto,
     broker_fixture,
@@ -29,6 +30,8 @@ def test_view_is_written_once_where_there_is_no_terminal(
 ) -> None:
     """Into a pipe the table is written once as it is, in the language that is asked for; that ends with 0."""
     daemon = start_daemon(broker.url)
+    with closing(Watcher(broker.port)) as watcher:
+        watcher.wait_for_shown("status", state="online")
     assert Exit.WELL == run(["watch", "-c", str(daemon.config), "--language", "pt", "--timeout", "15"])
     assert "Leitores:  shoe ligado" in written(capsys)
     assert Exit.WELL == run(["watch", "--mqtt", broker.url, "--table", "tp-01", "--timeout", "15"])
