@@ -40,6 +40,7 @@ from scannerd.recall import Offset
 from scannerd.recorder import Folder, Target
 from scannerd.reload import Reloader
 from scannerd.roles import Duties, Inbox, Process
+from scannerd.sentry import Sentry
 from scannerd.self_check import SelfCheck, digests_of
 from scannerd.settings import Config, Scanner
 from scannerd.signing import Sign, SigningError, signer
@@ -115,6 +116,15 @@ class App:
             random.Random(),  # noqa: S311 - jitter, not a secret
         )
         self.fanout = Fanout(self.publisher, tap, clock.wall)
+        self.sentry = Sentry(
+            self.fanout,
+            words,
+            turn=lambda: self.engine.progress,
+            write=lambda: vault.writing,
+            wall=clock.wall,
+            post=self.inbox.put,
+            now=clock.now,
+        )
         self.display = self._pages(process.session, clock, post)
         self._status_line = StatusLine(config.table.id, notifier)
         self._watchdog = Watchdog(notifier, self.publisher, tuple(self.readers.values()))
@@ -129,8 +139,9 @@ class App:
         try:
             if self._capture is not None:
                 self._capture.start()
-            self.engine.begin(self.fanout, self.readers, self._folding)
+            self.engine.begin(self.sentry, self.readers, self._folding)
             self.publisher.start()
+            self.sentry.start()
             if self.display is not None:
                 self.display.start()
             for reader in self.readers.values():
@@ -139,8 +150,9 @@ class App:
             self._notifier.ready()
             if self._first:
                 self._log.warning("a new journal begins", journal=self.engine.identity.journal)
-            self._log.info("ready", table=self._config.table.id, scanners=list(self.readers), version=__version__)
+            self._log.info("ready", scanners=list(self.readers), version=__version__)
             self.engine.run()
+            self.sentry.stop()
             self._notifier.stopping()
             until = _stop(started)
             self._close_pages()
@@ -149,6 +161,7 @@ class App:
             self._join_pages(until)
             self.self_check.join(until)
         except BaseException:
+            self.sentry.stop()
             until = _stop(started)
             self._close_pages()
             _join(started, until)
@@ -173,6 +186,7 @@ class App:
         alarms, language = config.alarms, config.table.language
         words, days = texts(language), config.journal.keep_days
         self.inbox.put(Reconfigured(words, days, alarms.reject_rate, alarms.reject_window, config.digest))
+        self.sentry.speak(words)
         if self.display is not None:
             self.display.speak(language)
 
@@ -224,7 +238,7 @@ def run(config: Config, record_to: Target | None = None) -> None:
     notifier = Notifier()
     with _lock(config):
         journal = _open(config, create=True, tell=_patience(notifier))
-        logs.configure()
+        logs.configure(always={"table": config.table.id})
         _tell_of(journal)
         target = record_to or _folder(config)
         capture = None if target is None else Capture(config, target, SystemClock().now, journal.rounds)

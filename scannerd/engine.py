@@ -25,6 +25,7 @@ from scannerd.core.prompts import STORAGE_FAULT, prompt
 from scannerd.core.state import Setup, State
 from scannerd.core.validator import TOLD_NOTICES
 from scannerd.errors import ScannerdError
+from scannerd.event_log import log_events, log_refusals
 from scannerd.inbox import (
     Checked,
     Letter,
@@ -250,8 +251,10 @@ class Engine:
             case e.ScannerWentUp() | e.ScannerWentDown():
                 self._change(turn, letter.scanner, letter)
             case Connected():
+                self._log.info("broker connected", broker=letter.address)
                 self._change(turn, "", e.BrokerChanged(letter.at, up=True))
             case Disconnected():
+                self._log.warning("broker lost", cause=letter.cause)
                 self._change(turn, "", e.BrokerChanged(letter.at, up=False))
             case BrokerAlarm():
                 alarm = e.AlarmChanged(letter.at, letter.alarm, letter.up, None, letter.detail)
@@ -381,6 +384,8 @@ class Engine:
 
     def _speak(self, turn: Turn, before: int, fresh: Sequence[Record]) -> None:
         head = self._vault.head.seq
+        log_events(self._log, turn.drafts, before)
+        log_refusals(self._log, turn.refusals())
         if turn.drafts or turn.anew:  # after a fault there may be events that we did not know to be written
             self._speaker.wake(head, fresh)
         asked_anew = self._show(turn, head)

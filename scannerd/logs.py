@@ -10,6 +10,7 @@ import logging
 import os
 import sys
 from collections.abc import Mapping, MutableMapping
+from types import MappingProxyType
 from typing import TextIO, TypeAlias
 
 import structlog
@@ -29,6 +30,7 @@ def configure(
     *,
     stream: TextIO | None = None,
     environ: Mapping[str, str] = os.environ,
+    always: Mapping[str, object] = MappingProxyType({}),
 ) -> None:
     """Sets up the log of this process; may be called again.
 
@@ -36,6 +38,7 @@ def configure(
         level: the least that is written: debug, info, warning, error.
         stream: where to, by default stderr.
         environ: `JOURNAL_STREAM` tells that the stream is systemd's journal.
+        always: keys that each line of this process has, whichever thread writes it.
 
     Raises:
         ValueError: an unknown level.
@@ -44,6 +47,7 @@ def configure(
     structlog.configure(
         processors=[
             structlog.contextvars.merge_contextvars,
+            _adding(always),
             structlog.processors.add_log_level,
             structlog.processors.TimeStamper(fmt="iso", utc=True),
             hide_secrets,
@@ -60,6 +64,13 @@ def get(name: str) -> structlog.typing.FilteringBoundLogger:
     """A logger whose lines carry `part`: the part of the daemon that speaks."""
     logger: structlog.typing.FilteringBoundLogger = structlog.get_logger(part=name)
     return logger
+
+
+def _adding(always: Mapping[str, object]) -> structlog.typing.Processor:
+    def add(_logger: object, _method: str, fields: Fields) -> Fields:
+        return {**always, **fields}
+
+    return add
 
 
 def hide_secrets(_logger: object, _method: str, fields: Fields) -> Fields:

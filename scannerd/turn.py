@@ -235,6 +235,12 @@ class Turn:
         for resend in self.resends:
             yield resend.first, resend.last, _reply(resend.received, resend.answer.payload)
 
+    def refusals(self) -> Iterator[tuple[str, Answer]]:
+        """The commands that are not carried out, each by its name and its answer."""
+        for due in self._due:
+            if not due.answer.ok:
+                yield due.received.name, due.answer
+
     def refuse_for_storage(self, received: CommandReceived) -> None:
         """Refuses a command while nothing can be written; the refusal is not remembered."""
         fields = None if received.oversized else parse(received.payload)

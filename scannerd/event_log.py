@@ -1,0 +1,82 @@
+"""What the log says of what was decided: a line for each event that an administrator would look for.
+
+The journal is the record; these lines are for whoever reads `journalctl` first. They carry the event's number, so that
+one leads to the other, and no card: what is on a table is told by the table's own topics alone. Of scanners that come
+and go the readers speak themselves, with the remedy; what scanners send again and again is no event, and no line.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Final, Literal, TypeAlias
+
+from structlog.typing import FilteringBoundLogger
+
+from scannerd.commands import Answer
+from scannerd.core import decisions as d
+
+Level: TypeAlias = Literal["debug", "info", "warning"]
+
+LEVELS: Final[dict[type[d.Told], Level | None]] = {
+    d.DaemonStarted: "info",
+    d.DaemonStopped: "info",
+    d.ScannerUp: None,
+    d.ScannerDown: None,
+    d.ScannerNotice: "info",
+    d.RoundOpened: "info",
+    d.CardAccepted: "debug",
+    d.ScanRejected: "info",
+    d.CardWithdrawn: "info",
+    d.RoundHeld: "warning",
+    d.RoundReleased: "info",
+    d.RoundCompleted: "info",
+    d.RoundVoided: "warning",
+    d.AlarmRaised: "warning",
+    d.AlarmCleared: "info",
+    d.ClockStepped: "warning",
+    d.SelfChecked: "info",
+    d.JournalTrimmed: "info",
+}
+"""How loud each event is; None: not at all."""
+
+_FIELDS: Final = (
+    "slot",
+    "scanner",
+    "reason",
+    "attempt",
+    "conflict_slot",
+    "alarm",
+    "kind",
+    "detail",
+    "via",
+    "by",
+    "was",
+    "rejections",
+    "by_ms",
+    "previous",
+    "cause",
+    "changed",
+    "last_seq",
+)
+
+
+def log_events(log: FilteringBoundLogger, drafts: Iterable[tuple[d.Told, str | None]], before: int) -> None:
+    """Writes a line for each event.
+
+    Args:
+        log: where to.
+        drafts: the events, each with its round.
+        before: the journal's last seq before them.
+    """
+    for seq, (told, round_id) in enumerate(drafts, before + 1):
+        level = LEVELS[type(told)]
+        if level is not None:
+            found = {name: getattr(told, name, None) for name in _FIELDS}
+            fields = {name: value for name, value in found.items() if value is not None}
+            getattr(log, level)(told.TYPE, seq=seq, round=round_id, **fields)
+
+
+def log_refusals(log: FilteringBoundLogger, refused: Iterable[tuple[str, Answer]]) -> None:
+    """Writes a line for each command that was not carried out, by its name and its answer."""
+    for name, answer in refused:
+        log.warning("command refused", command=name, id=answer.id, error=answer.error, message=answer.message)
