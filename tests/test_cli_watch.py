@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -30,7 +29,7 @@ def test_view_is_written_once_where_there_is_no_terminal(
 ) -> None:
     """Into a pipe the table is written once as it is, in the language that is asked for; that ends with 0."""
     daemon = start_daemon(broker.url)
-    with closing(Watcher(broker.port)) as watcher:
+    with Watcher(broker.port) as watcher:
         watcher.wait_for_shown("status", state="online")
     assert Exit.WELL == run(["watch", "-c", str(daemon.config), "--language", "pt", "--timeout", "15"])
     assert "Leitores:  shoe ligado" in written(capsys)
