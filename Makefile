@@ -33,7 +33,7 @@ types: .venv/.test
 	$(BIN)/mypy
 
 unit: .venv/.test
-	$(BIN)/pytest --cov --cov-report=term $(PYTEST_ARGS)
+	$(BIN)/pytest --numprocesses=auto --cov --cov-report=term $(PYTEST_ARGS)
 	@$(BIN)/coverage report --include='$(WHOLLY)' --skip-covered --fail-under=100 >/dev/null || \
 		{ $(BIN)/coverage report --include='$(WHOLLY)' --skip-covered --show-missing; exit 1; }
 
