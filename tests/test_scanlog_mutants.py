@@ -20,7 +20,7 @@ from tests.invariants import played
 FOLDER = Path(__file__).parent / "recordings"
 RECORDINGS = sorted(FOLDER.glob("*.scanlog"))
 FORMATS = ("angel-eye", "bee-tek", "hid-keyboard", "hid-pos", "line", "rfid-serial", "ssi", "usb-bulk")
-MUTANTS = 3_000
+MUTANTS = 5_000
 """How many in all, of the recordings and of a simulated deal of each format."""
 
 EACH = -(-MUTANTS // (len(RECORDINGS) + len(FORMATS)))

@@ -78,10 +78,13 @@ def test_many_mutants_go_into_a_folder(recording: Path, tmp_path: Path) -> None:
     assert (folder / "odd-10.scanlog").read_bytes() == (tmp_path / "alone.scanlog").read_bytes()
 
 
-def test_a_mutant_elsewhere_finds_its_codebook(tmp_path: Path) -> None:
-    """A codebook beside the recording is named so that the mutant finds it from its own folder."""
+def test_a_mutant_elsewhere_finds_its_codebook(tmp_path: Path, capsysbinary: pytest.CaptureFixture[bytes]) -> None:
+    """A codebook beside the recording is named so that the mutant finds it from its own folder, or from anywhere."""
     target = tmp_path / "mutant.scanlog"
     assert Exit.WELL == mutate(RFID, "--double", "0.5", "-o", target)
+    assert "card_accepted" in {line["type"] for line in told(target)}
+    assert Exit.WELL == mutate(RFID, "--double", "0.5")
+    target.write_bytes(capsysbinary.readouterr().out)
     assert "card_accepted" in {line["type"] for line in told(target)}
 
 

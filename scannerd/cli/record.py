@@ -2,31 +2,16 @@
 
 from __future__ import annotations
 
-import re
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import click
 
 from scannerd import app
+from scannerd.cli.durations import duration
 from scannerd.cli.recording_options import Place
 from scannerd.config import load
 from scannerd.recorder import OneFile
-
-_UNITS = {"d": 86_400, "h": 3_600, "m": 60, "s": 1}
-_DURATION = re.compile("".join(rf"(?:(?P<{unit}>\d+){unit})?" for unit in _UNITS))
-_LONGEST_S = 86_400 * 366 * 100
-
-
-def _duration(context: click.Context, option: click.Parameter, text: str | None) -> timedelta | None:
-    if text is None:
-        return None
-    parts = _DURATION.fullmatch(text)
-    given = {} if parts is None else {unit: int(count) for unit, count in parts.groupdict().items() if count}
-    long = sum(count * _UNITS[unit] for unit, count in given.items())
-    if not 0 < long <= _LONGEST_S:
-        raise click.BadParameter(f"{text!r} is no length of time, such as 90s, 10m or 1h30m", context, option)
-    return timedelta(seconds=long)
 
 
 @click.command(short_help="Record bytes and events while the daemon runs.")
@@ -38,7 +23,7 @@ def _duration(context: click.Context, option: click.Parameter, text: str | None)
 )
 @click.option(
     "--last",
-    callback=_duration,
+    callback=duration,
     metavar="TIME",
     help="Run nothing: take what the table's capture, `[record]`, has of so long: 90s, 10m, 1h30m.",
 )

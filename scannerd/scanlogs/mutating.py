@@ -237,16 +237,23 @@ def mutated_header(header: Header, rates: Rates, seed: int) -> Header:
     return header.model_copy(update={"note": note if header.note is None else f"{header.note} {note}"})
 
 
-def placed(header: Header, source: Path, target: Path) -> Header:
-    """The header of a recording in another folder: codebooks' files are found from there as they were from here."""
-    if source.resolve() == target.resolve():
+def placed(header: Header, source: Path, target: Path | None) -> Header:
+    """The header of a recording in another folder: codebooks' files are found from there as they were from here.
+
+    Args:
+        header: the recording's first line.
+        source: its folder.
+        target: where the mutant goes; None: anywhere on this machine.
+    """
+    if target is not None and source.resolve() == target.resolve():
         return header
     scanners = {name: {**keys, **_codes(keys, source, target)} for name, keys in header.scanners.items()}
     return header.model_copy(update={"scanners": scanners})
 
 
-def _codes(keys: dict[str, object], source: Path, target: Path) -> dict[str, object]:
+def _codes(keys: dict[str, object], source: Path, target: Path | None) -> dict[str, object]:
     codes = keys.get("codes")
     if not isinstance(codes, str) or codes in BUILT_IN or Path(codes).is_absolute():
         return {}
-    return {"codes": os.path.relpath((source / codes).resolve(), target.resolve())}
+    file = (source / codes).resolve()
+    return {"codes": str(file) if target is None else os.path.relpath(file, target.resolve())}

@@ -77,19 +77,17 @@ def _write(file: Path, output: Path, rates: Rates, seed: int, delay_ms: int) -> 
     """Writes one mutant; returns how often each fault was put in."""
     with reading(file, lambda text: click.echo(f"scannerd: {text}", err=True)) as reader:
         mutator = Mutator(rates, seed, reports=_reports(reader.header, file), longest_ms=delay_ms)
-        header = mutated_header(reader.header, rates, seed)
-        if output != STDOUT:
-            _check_other(output, file)
-            header = placed(header, file.parent, output.parent)
+        header = placed(reader.header, file.parent, None if output == STDOUT else output.parent)
+        _check_other(output, file)
         with opened(output) as target:
-            writer = ScanlogWriter(target, header)
+            writer = ScanlogWriter(target, mutated_header(header, rates, seed))
             for entry in mutator.entries(iter(reader)):
                 writer.write(entry)
     return mutator.done
 
 
 def _check_other(output: Path, file: Path) -> None:
-    if output.exists() and output.samefile(file):
+    if output != STDOUT and output.exists() and output.samefile(file):
         raise UsageError(f"{file}: a recording is not written over: name another file with -o")
 
 
