@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 
 import click
@@ -87,12 +87,19 @@ def _list(recordings: Sequence[Path]) -> None:
 
 def _verified(recordings: list[Path], jobs: int, wish: Wish) -> list[Outcome]:
     """The outcomes in the order of the recordings; on a terminal a bar shows how far it is, by bytes."""
-    found: dict[Path, Outcome] = {}
+    if not sys.stderr.isatty():
+        return _in_order(recordings, verify_all(recordings, jobs, wish))
     length = sum(map(size, recordings))
-    with click.progressbar(length=length, label="verify", file=sys.stderr, hidden=not sys.stderr.isatty()) as bar:
-        for outcome in verify_all(recordings, jobs, wish):
-            found[outcome.recording] = outcome
-            bar.update(size(outcome.recording))
+    with click.progressbar(length=length, label="verify", file=sys.stderr) as bar:
+        outcomes = _in_order(
+            recordings, verify_all(recordings, jobs, wish, lambda behind: bar.update(behind - bar.pos))
+        )
+        bar.update(length - bar.pos)
+    return outcomes
+
+
+def _in_order(recordings: Iterable[Path], outcomes: Iterable[Outcome]) -> list[Outcome]:
+    found = {outcome.recording: outcome for outcome in outcomes}
     return [found[recording] for recording in recordings]
 
 

@@ -43,6 +43,11 @@ class ScanlogReader:
         self.line = 1
         self.header = self._read_header(source.readline())
 
+    @property
+    def position(self) -> int:
+        """How many bytes of the file are behind it, those read ahead not among them."""
+        return self._source.tell()
+
     def __iter__(self) -> Iterator[Entry]:
         """The entries in time order.
 

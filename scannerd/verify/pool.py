@@ -6,26 +6,43 @@ first lest the others wait for it at the end. The always-on capture closes its f
 
 from __future__ import annotations
 
+import multiprocessing
 import signal
-from collections.abc import Iterator
-from concurrent.futures import ProcessPoolExecutor, as_completed
-from functools import partial
+from collections.abc import Callable, Iterator
+from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
+from multiprocessing.sharedctypes import Synchronized
 from pathlib import Path
+from typing import Final
 
-from scannerd.verify.verifying import Outcome, Wish, verify
+from scannerd.verify.verifying import NOTHING_MORE, Came, Outcome, Wish, unheard, verify
+
+LOOKS_S: Final = 0.2
+"""Seconds between two looks at how far the processes have come."""
+
+_shared: list[Synchronized[int]] = []
+"""In a process of the pool: the bytes that all of them have behind them."""
 
 
-def verify_all(recordings: list[Path], jobs: int, wish: Wish) -> Iterator[Outcome]:
-    """Verifies recordings, in as many processes as `jobs` says, and yields each outcome when it is there."""
+def verify_all(recordings: list[Path], jobs: int, wish: Wish = NOTHING_MORE, came: Came = unheard) -> Iterator[Outcome]:
+    """Verifies recordings, in as many processes as `jobs` says, and yields each outcome when it is there.
+
+    Args:
+        recordings: their files.
+        jobs: how many processes at most, 1 or more.
+        wish: what is wanted besides the comparison.
+        came: told now and then how many bytes of all the recordings are behind.
+    """
     if min(jobs, len(recordings)) <= 1:
-        yield from (verify(recording, wish=wish) for recording in recordings)
+        yield from _one_by_one(recordings, wish, came)
         return
-    with ProcessPoolExecutor(min(jobs, len(recordings)), initializer=_leave_ctrl_c_to_the_parent) as pool:
+    behind: Synchronized[int] = multiprocessing.Value("q", 0)
+    with ProcessPoolExecutor(min(jobs, len(recordings)), initializer=_begin, initargs=(behind,)) as pool:
         try:
-            waiting = [pool.submit(partial(verify, wish=wish), one) for one in largest_first(recordings)]
-            yield from (done.result() for done in as_completed(waiting))
-        finally:
+            waiting = {pool.submit(_in_pool, one, wish) for one in largest_first(recordings)}
+            yield from _as_they_come(waiting, lambda: came(behind.value))
+        except BaseException:  # Ctrl-C, or whoever asked has enough: what is not begun never is
             pool.shutdown(wait=False, cancel_futures=True)
+            raise
 
 
 def largest_first(recordings: list[Path]) -> list[Path]:
@@ -41,5 +58,40 @@ def size(recording: Path) -> int:
         return 0
 
 
-def _leave_ctrl_c_to_the_parent() -> None:
+def _one_by_one(recordings: list[Path], wish: Wish, came: Came) -> Iterator[Outcome]:
+    behind = 0
+
+    def came_in_this(position: int) -> None:
+        came(behind + position)
+
+    for recording in recordings:
+        yield verify(recording, wish=wish, came=came_in_this)
+        behind += size(recording)
+        came(behind)
+
+
+def _as_they_come(waiting: set[Future[Outcome]], look: Callable[[], None]) -> Iterator[Outcome]:
+    while waiting:
+        done, waiting = wait(waiting, LOOKS_S, FIRST_COMPLETED)
+        look()
+        yield from (one.result() for one in done)
+
+
+def _begin(behind: Synchronized[int]) -> None:
+    """Ctrl-C is the parent's business."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
+    _shared.append(behind)
+
+
+def _in_pool(recording: Path, wish: Wish) -> Outcome:
+    (behind,), own = _shared, 0
+
+    def came(position: int) -> None:
+        nonlocal own
+        with behind.get_lock():
+            behind.value += position - own
+        own = position
+
+    outcome = verify(recording, wish=wish, came=came)
+    came(size(recording))
+    return outcome

@@ -6,10 +6,10 @@ import time
 from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cache
 from pathlib import Path
-from typing import NamedTuple
+from typing import NamedTuple, TypeAlias
 
 from scannerd.errors import ScannerdError
 from scannerd.messages import dumps
@@ -88,6 +88,13 @@ class Outcome:
     seconds: float = 0
 
 
+Came: TypeAlias = Callable[[int], None]
+"""Told now and then how many bytes of a recording are behind."""
+
+TOLD_EVERY = 5_000
+"""After so many lines it is told how far a replay has come."""
+
+
 class Warnings:
     """Keeps the first few warnings and counts the others: a recording can give one for each of its lines."""
 
@@ -145,15 +152,23 @@ class Findings:
         return (*texts, f"{self.expected.path}: and {counted(more, 'difference')} more") if more else texts
 
 
-def verify(recording: Path, *, wish: Wish = NOTHING_MORE, registry: Registry | None = None) -> Outcome:
+def unheard(told: object) -> None:
+    """Takes what nobody wants to hear."""
+    del told
+
+
+def verify(
+    recording: Path, *, wish: Wish = NOTHING_MORE, registry: Registry | None = None, came: Came = unheard
+) -> Outcome:
     """Replays a recording and compares it with the files beside it.
 
     Args:
         recording: its file.
         wish: what is wanted besides.
         registry: the drivers; by default those that are installed.
+        came: told now and then how far the comparison has come.
     """
-    begin, run = time.perf_counter(), _Run(recording, registry or _registry(), wish)
+    begin, run = time.perf_counter(), _Run(recording, registry or _registry(), wish, came)
     try:
         run.compare()
         run.update()
@@ -164,8 +179,14 @@ def verify(recording: Path, *, wish: Wish = NOTHING_MORE, registry: Registry | N
     return run.outcome(time.perf_counter() - begin)
 
 
-def compare(
-    recording: Path, expected: list[Expected], registry: Registry, warn: Callable[[str], None], *, whole: bool = False
+def compare(  # noqa: PLR0913 - the last two have defaults
+    recording: Path,
+    expected: list[Expected],
+    registry: Registry,
+    warn: Callable[[str], None],
+    *,
+    whole: bool = False,
+    came: Came = unheard,
 ) -> tuple[int, list[Findings]]:
     """Compares what a recording tells with what files expect, in one replay.
 
@@ -175,6 +196,7 @@ def compare(
         registry: the drivers.
         warn: told of what is ignored.
         whole: go on to the end, though more differs than is told.
+        came: told now and then how far it has come.
 
     Returns:
         How many events were told, and what is found of each file.
@@ -188,14 +210,14 @@ def compare(
         what: [one for one, file in zip(comparisons, expected, strict=True) if what in file.kinds] for what in EXPECTED
     }
     with reading(recording, warn) as reader:
-        for told in told_by(reader, recording, registry, warn, prompts=bool(takers["prompt"])):
+        for number, told in enumerate(told_by(reader, recording, registry, warn, prompts=bool(takers["prompt"]))):
             events += told.kind == "event"
             for comparison in takers[told.kind]:
                 comparison.take(told)
+            if number % TOLD_EVERY == 0:
+                came(reader.position)
             if not whole and all(one.full for one in findings):
-                for one in findings:
-                    one.ended = True
-                return events, findings
+                return events, [replace(one, ended=True) for one in findings]
     for comparison in comparisons:
         comparison.finish()
     return events, findings
@@ -217,8 +239,8 @@ def told_by(
 class _Run:
     """The verification of one recording."""
 
-    def __init__(self, recording: Path, registry: Registry, wish: Wish) -> None:
-        self._recording, self._registry, self._wish = recording, registry, wish
+    def __init__(self, recording: Path, registry: Registry, wish: Wish, came: Came) -> None:
+        self._recording, self._registry, self._wish, self._came = recording, registry, wish, came
         self._warnings = Warnings()
         self._events = 0
         self._findings: dict[Kind, Findings] = {}
@@ -232,7 +254,12 @@ class _Run:
         there = {what: Expected(file) for what, file in files.items() if file.exists()}
         if there:
             self._events, found = compare(
-                self._recording, list(there.values()), self._registry, self._warnings, whole=self._wish.update
+                self._recording,
+                list(there.values()),
+                self._registry,
+                self._warnings,
+                whole=self._wish.update,
+                came=self._came,
             )
             self._findings = dict(zip(there, found, strict=True))
         if "event" not in there:
@@ -270,9 +297,9 @@ class _Run:
         """Writes what is told; each file is whole at any time."""
         lines: Counter[Kind] = Counter()
         drafts = {what: _draft(beside(self._recording, what)) for what in kinds}
-        with reading(self._recording, _quiet) as reader, ExitStack() as files:
+        with reading(self._recording, unheard) as reader, ExitStack() as files:
             into = {what: files.enter_context(draft.open("wb")) for what, draft in drafts.items()}
-            for told in told_by(reader, self._recording, self._registry, _quiet, prompts="prompt" in kinds):
+            for told in told_by(reader, self._recording, self._registry, unheard, prompts="prompt" in kinds):
                 if told.kind in into:
                     into[told.kind].write(told.text + b"\n")
                     lines[told.kind] += 1
@@ -290,10 +317,6 @@ class _Run:
 
 def _draft(file: Path) -> Path:
     return file.with_name(f".{file.name}.new")
-
-
-def _quiet(text: str) -> None:
-    del text
 
 
 @cache
