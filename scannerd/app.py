@@ -40,8 +40,8 @@ from scannerd.recall import Offset
 from scannerd.recorder import Folder, Target
 from scannerd.reload import Reloader
 from scannerd.roles import Duties, Inbox, Process
-from scannerd.sentry import Sentry
 from scannerd.self_check import SelfCheck, digests_of
+from scannerd.sentry import Sentry
 from scannerd.settings import Config, Scanner
 from scannerd.signing import Sign, SigningError, signer
 from scannerd.standing import StatusLine

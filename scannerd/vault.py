@@ -9,8 +9,8 @@ that consumers know would be given a second time. Such a file is no sound journa
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from contextlib import suppress
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
 
 from scannerd import logs
 from scannerd.bulletin import Fault, Outbox
@@ -30,6 +30,7 @@ class Vault:
         fault: why there is none and since when, or None.
         reopen_at: when to try to open it, microseconds, while there is none.
         cursor: the last seq that the broker acknowledged, written or not.
+        writing: the number of the write that is under way, from 1; 0: none is. Read by another thread.
     """
 
     def __init__(self, journal: Journal, reopen: Callable[[], Journal]) -> None:
@@ -40,6 +41,7 @@ class Vault:
         self.fault: Fault | None = None
         self.reopen_at = 0
         self.cursor = journal.cursor
+        self.writing = self._writes = 0
         self._id, self._known = journal.journal_id, journal.head
 
     def sound(self) -> Journal:
@@ -72,7 +74,8 @@ class Vault:
         if self.journal is None:
             return False
         try:
-            self.journal.append(batch)
+            with self._under_way():
+                self.journal.append(batch)
         except JournalError as failure:
             self._fail(str(failure), now)
             return False
@@ -111,7 +114,8 @@ class Vault:
         if self.journal is None:
             return None
         try:
-            return self.journal.trim(upto, before, limit)
+            with self._under_way():
+                return self.journal.trim(upto, before, limit)
         except JournalError as failure:
             self._fail(str(failure), now)
             return None
@@ -136,6 +140,15 @@ class Vault:
             self.write(Batch(cursor=self.unwritten), 0)
         if self.journal is not None:
             self.journal.close()
+
+    @contextmanager
+    def _under_way(self) -> Iterator[None]:
+        self._writes += 1
+        self.writing = self._writes
+        try:
+            yield
+        finally:
+            self.writing = 0
 
     def _oldest(self, journal: Journal) -> str | None:
         """The `at` of the first event that waits; None where the journal can't be read now."""

@@ -42,6 +42,16 @@ def fail_writes(where: Path) -> None:
     subprocess.run(["mount", "-o", "remount,abort", where], check=True)  # noqa: S607 - wherever the system has it
 
 
+@contextmanager
+def frozen(where: Path) -> Iterator[None]:
+    """Whoever writes to the file system at `where` waits, as on a disk that hangs."""
+    subprocess.run(["fsfreeze", "--freeze", where], check=True)  # noqa: S607 - as above
+    try:
+        yield
+    finally:
+        subprocess.run(["fsfreeze", "--unfreeze", where], check=True)  # noqa: S607 - as above
+
+
 def change_disk(image: Path, where: Path) -> None:
     """Takes the disk at `where` away from under the open files, and puts a new one with its content in its place."""
     subprocess.run(["umount", "-l", where], check=True)  # noqa: S607 - as above

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from tests.daemon import BOUND_S, StartDaemon, Watcher, start_daemon_fixture
-from tests.disks import blank_disk, change_disk, fail_writes, mounted
+from tests.disks import blank_disk, change_disk, fail_writes, frozen, mounted
 from tests.fakes import SIX
 from tests.journals import harm
 from tests.mosquitto import Mosquitto, StartBroker, broker_fixture, start_broker_fixture
@@ -82,3 +82,26 @@ def test_disk_that_fails(broker: Mosquitto, start_daemon: StartDaemon, tmp_path:
         assert [*SIX] == [data["card"] for data in watcher.data("card_accepted")]
         daemon.signal(signal.SIGTERM)
         assert 0 == daemon.process.wait(BOUND_S)
+
+
+@pytest.mark.fault(109)
+def test_disk_that_hangs(broker: Mosquitto, start_daemon: StartDaemon, tmp_path: Path) -> None:
+    """While a sync does not return the dealer and the status are told so; when it does, the card counts after all."""
+    with mounted(blank_disk(tmp_path / "image"), tmp_path / "disk") as disk, Watcher(broker.port) as watcher:
+        daemon = start_daemon(broker.url, QUICK, disk / "tp-01", start=False)
+        begin(daemon, watcher)
+        daemon.send(*SIX[:2])
+        watcher.wait_for_shown("prompt", slot="A2")
+        with frozen(disk):
+            daemon.send(SIX[2])
+            watcher.wait_for_shown("prompt", code="storage_fault")
+            told = watcher.wait_for_shown("status", state="degraded")
+            assert "the journal's disk does not answer" in str(told["alarms"])
+            assert 2 == len(watcher.events("card_accepted"))
+        watcher.wait_for_shown("prompt", code="deal", slot="B2")
+        watcher.wait_for_alarm("storage", up=False)
+        daemon.send(*SIX[3:])
+        watcher.wait_for_event("round_completed")
+        assert [*SIX] == [data["card"] for data in watcher.data("card_accepted")]
+        assert [] == watcher.events("alarm_raised")
+        assert 0 == daemon.stop()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import deque
+from collections.abc import Sequence
 
 import pytest
 from hypothesis import given
@@ -201,7 +202,7 @@ def test_a_range_that_was_deleted_meanwhile_ends(kept_from: int) -> None:
     sea.window = Window(1, 5, 3, lambda record: record.type)
     del sea.events[: kept_from - 1]
 
-    def read(after: int, limit: int) -> list[Record]:
+    def read(after: int, limit: int) -> Sequence[Record]:
         return [event for event in sea.events if event.seq > after][:limit]
 
     while (record := sea.window.next(read, 0)) is not None:
