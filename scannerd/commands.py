@@ -139,10 +139,10 @@ def _fault(name: str, fields: Mapping[str, object], command_id: str, wall: datet
             return _malformed(f"{field} is text")
     expires = fields.get("expires")
     if expires is not None:
-        moment = _moment(expires)
-        if moment is None:
+        until = moment(expires)
+        if until is None:
             return _malformed("expires is a time of RFC 3339, such as 2026-11-30T02:45:00Z")
-        if moment <= wall:
+        if until <= wall:
             return Answer(command_id, ok=False, error="expired", message=f"it was to be carried out before {expires}")
     if name not in COMMANDS and name not in SHELL_COMMANDS:
         known = ", ".join(sorted((*COMMANDS, *SHELL_COMMANDS)))
@@ -160,12 +160,12 @@ def _command(name: str, fields: Mapping[str, object], at: int) -> Command:
     return Command(at, name, by if isinstance(by, str) else None, own)
 
 
-def _moment(text: object) -> datetime | None:
+def moment(text: object) -> datetime | None:
+    """The time that `expires` says, in UTC; None where it is no RFC 3339 time."""
     if not isinstance(text, str) or not _RFC3339.fullmatch(text):
         return None
     try:
-        moment = datetime.fromisoformat(text.upper())
-        return moment.astimezone(UTC)
+        return datetime.fromisoformat(text.upper()).astimezone(UTC)
     except (ValueError, OverflowError):
         return None
 

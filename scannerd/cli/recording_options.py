@@ -15,7 +15,7 @@ from scannerd.errors import Exit, UsageError
 from scannerd.registry import Registry
 from scannerd.replay import Line
 from scannerd.scanlog import SECOND
-from scannerd.scanlogs.delivery import EXPECTED, at_home, deliver
+from scannerd.scanlogs.delivery import EXPECTED, at_home, codebooks, deliver
 from scannerd.scanlogs.excerpt import Excerpt, Excerpts
 from scannerd.scanlogs.tape import Tape, happenings, written
 from scannerd.settings import Config
@@ -54,26 +54,36 @@ class Place(NamedTuple):
             if file.exists() and not self.force:
                 raise UsageError(f"{file} is there already; --force writes over it")
 
-    def put(self, tape: Tape, registry: Registry, expected: list[Line] | None = None) -> None:
+    def put(
+        self,
+        tape: Tape,
+        registry: Registry,
+        expected: list[Line] | None = None,
+        *,
+        book: Callable[[Path], bytes] | None = None,
+    ) -> None:
         """Writes a recording, and says which files were written.
 
         Args:
             tape: the recording.
             registry: the drivers at hand.
             expected: the events to expect of it; by default those that it gives.
+            book: makes the copy of a codebook; None: the file as it is.
 
         Raises:
-            UsageError: a file can't be written.
+            UsageError: a file can't be written, or codebooks would have none to stand beside.
             ScanlogError: the recording can't be replayed.
         """
         with told_as_usage(self.output):
             if self.output == STDOUT:
+                if book is not None and codebooks(tape.header):
+                    raise UsageError("the recording needs a codebook beside it: name the recording with -o")
                 sys.stdout.buffer.write(written(at_home(tape)))
                 sys.stdout.buffer.flush()
                 return
             if expected is None and self.expect:
                 expected = [one.line for one in happenings(tape, registry)]
-            first, *others = deliver(tape, self.output, expected if self.expect else None, force=self.force)
+            first, *others = deliver(tape, self.output, expected if self.expect else None, force=self.force, book=book)
         click.echo(f"{first}: {len(tape.entries)} entries, {tape.end / SECOND:g} s", err=True)
         for file in others:
             click.echo(file, err=True)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 
 from scannerd import games
@@ -17,7 +17,14 @@ EXPECTED = ".expected.jsonl"
 """The ending of the events beside a recording."""
 
 
-def deliver(tape: Tape, output: Path, expected: Iterable[Line] | None, *, force: bool) -> list[Path]:
+def deliver(
+    tape: Tape,
+    output: Path,
+    expected: Iterable[Line] | None,
+    *,
+    force: bool,
+    book: Callable[[Path], bytes] | None = None,
+) -> list[Path]:
     """Writes a recording, with the codebooks and the game that it needs beside it.
 
     Args:
@@ -25,6 +32,7 @@ def deliver(tape: Tape, output: Path, expected: Iterable[Line] | None, *, force:
         output: its file, which is written over.
         expected: the events that are to be expected of it, which go beside it; None: no such file.
         force: other codebooks and games that are there are written over.
+        book: makes the copy of a codebook; None: a copy is as the file is, and only where it is needed.
 
     Returns:
         The files that were written.
@@ -33,7 +41,7 @@ def deliver(tape: Tape, output: Path, expected: Iterable[Line] | None, *, force:
         UsageError: another codebook or game is where one must go.
         OSError: a file can't be read or written.
     """
-    tape, companions = _with_companions(tape, output, force=force)
+    tape, companions = _with_companions(tape, output, book, force=force)
     files = [_write(output, written(tape))]
     if expected is not None:
         files.append(_write(output.with_suffix(EXPECTED), b"".join(dumps(line) + b"\n" for line in expected)))
@@ -42,7 +50,7 @@ def deliver(tape: Tape, output: Path, expected: Iterable[Line] | None, *, force:
 
 def at_home(tape: Tape) -> Tape:
     """The recording with codebooks that are found from anywhere on this machine."""
-    return _with_codes(tape, {codes: str((tape.beside / codes).absolute()) for codes in _codebooks(tape.header)})
+    return _with_codes(tape, {codes: str((tape.beside / codes).absolute()) for codes in codebooks(tape.header)})
 
 
 def _write(file: Path, content: bytes) -> Path:
@@ -56,29 +64,31 @@ def _write(file: Path, content: bytes) -> Path:
     return file
 
 
-def _with_companions(tape: Tape, output: Path, *, force: bool) -> tuple[Tape, list[Path]]:
+def _with_companions(
+    tape: Tape, output: Path, book: Callable[[Path], bytes] | None, *, force: bool
+) -> tuple[Tape, list[Path]]:
     """The recording as it is found beside `output`, and the files that were copied for it."""
-    folder, codes, files = output.parent, _codebooks(tape.header), []
+    folder, codes, files = output.parent, codebooks(tape.header), []
     names = {}
     for number, name in enumerate(codes, start=1):
         source = tape.beside / name
-        if Path(name).is_absolute() or (folder / name).resolve() != source.resolve():
+        there = not Path(name).is_absolute() and (folder / name).resolve() == source.resolve()
+        if not there or book is not None:
             names[name] = f"{output.stem}.codes{'' if len(codes) == 1 else number}.toml"
-            files += _copied(source, folder / names[name], force=force)
+            files += _copied((book or Path.read_bytes)(source), folder / names[name], force=force)
     game = Path("games") / f"{tape.header.game}.toml"
     if tape.header.game not in games.names() and (tape.beside / game).is_file():
         (folder / game).parent.mkdir(exist_ok=True)
-        files += _copied(tape.beside / game, folder / game, force=force)
+        files += _copied((tape.beside / game).read_bytes(), folder / game, force=force)
     return Tape(output, folder, _with_codes(tape, names).header, tape.entries), files
 
 
-def _copied(source: Path, target: Path, *, force: bool) -> list[Path]:
-    """Copies a file, unless its copy is there already.
+def _copied(content: bytes, target: Path, *, force: bool) -> list[Path]:
+    """Writes the copy of a file, unless it is there already.
 
     Raises:
         UsageError: another file is in its place.
     """
-    content = source.read_bytes()
     if target.exists() and target.read_bytes() == content:
         return []
     if target.exists() and not force:
@@ -86,7 +96,7 @@ def _copied(source: Path, target: Path, *, force: bool) -> list[Path]:
     return [_write(target, content)]
 
 
-def _codebooks(header: Header) -> list[str]:
+def codebooks(header: Header) -> list[str]:
     """The codebooks that are files, as the header names them, each once."""
     named = (keys.get("codes") for keys in header.scanners.values())
     return list(dict.fromkeys(name for name in named if isinstance(name, str) and name not in BUILT_IN))
