@@ -23,6 +23,22 @@ __all__ = ["broker_fixture", "start_broker_fixture", "start_daemon_fixture"]
 REFUSES_NINES = 'pattern = "(?P<code>[^9].)"'
 
 
+WATCHED = """
+import sys
+touched = []
+def look(event, details):
+    kind = event.partition(".")[0]
+    changes = event in {"os.mkdir", "os.remove", "os.rename"} or (event == "open" and details[2] & 3)
+    if changes or kind in {"socket", "sqlite3", "fcntl"}:
+        touched.append((event, details))
+sys.addaudithook(look)
+from scannerd.cli import run
+run(["shadow", *sys.argv[1:]])
+print(touched)
+"""
+"""Runs the command and prints what it touched, as the interpreter itself tells it."""
+
+
 @pytest.fixture
 def recording(tmp_path: Path) -> Path:
     """Three rounds, a nine in the second."""
@@ -239,6 +255,23 @@ def test_a_scanner_that_is_not_configured_is_told(tmp_path: Path, capsys: pytest
     recording = write(tmp_path / "x.scanlog", *deals(HANDS[0]), header=header)
     assert Exit.USAGE == shadow("-c", configured(tmp_path), "--from", recording)
     assert "scanner 'shoe' of the live table is not configured, there: desk" in capsys.readouterr().err
+
+
+def test_nothing_is_opened_but_for_reading(recording: Path, tmp_path: Path) -> None:
+    """While it runs no file is opened for writing, no socket and no database is made, nothing is locked or changed."""
+    recording.rename(tmp_path / "tp-01-20261130T024500000000Z.scanlog")
+    config = capturing(configured(tmp_path), tmp_path)
+    done = subprocess.run(
+        [sys.executable, "-B", "-c", WATCHED, "-c", str(config), "--for", "1s"],
+        env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)},
+        capture_output=True,
+        text=True,
+        timeout=BOUND_S,
+        check=False,
+    )
+    assert f"follows {tmp_path}" in done.stderr
+    assert "0 rounds seen" in done.stdout
+    assert "[]" == done.stdout.splitlines()[-1]
 
 
 def test_a_live_table_is_shadowed_and_does_not_notice(
