@@ -261,6 +261,7 @@ def broker_settings(config: Config, journal_id: str) -> BrokerSettings:
         ca_file=mqtt.ca_file,
         cert_file=mqtt.cert_file,
         key_file=mqtt.key_file,
+        keepalive_s=mqtt.keepalive_s,
     )
 
 

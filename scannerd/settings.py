@@ -160,6 +160,9 @@ class Mqtt(Section):
     key_file: Path | None = None
     """The key of `cert_file`, where it is not in the same file."""
 
+    keepalive_s: Annotated[int, Field(ge=1, le=3600)] = 15
+    """Seconds of silence after which the broker is asked whether it lives; fewer where the network forgets sooner."""
+
     @property
     def brokers(self) -> tuple[urls.Broker, ...]:
         """The addresses of `url`, in the order to try them."""

@@ -18,6 +18,7 @@ class Proxy:
     """Listens on `port` and passes everything to the broker at `target`, until told otherwise.
 
     Attributes:
+        holding: keep what comes, either way, until it is False again.
         swallowing: drop every PUBACK that the broker sends.
         old: refuse whoever asks for MQTT 5, as a broker does that speaks 3.1.1 only.
         swallowed: how many were dropped.
@@ -29,12 +30,23 @@ class Proxy:
         self._target = target
         self._listener = socket.create_server(("127.0.0.1", 0))
         self.port: int = self._listener.getsockname()[1]
-        self.swallowing = self.old = False
+        self.swallowing = self.old = self._holding = False
         self.swallowed = self.accepted = 0
         self._changed = threading.Condition()
         self._open: list[socket.socket] = []
         self._threads: list[threading.Thread] = []
         self._spawn(self._accept)
+
+    @property
+    def holding(self) -> bool:
+        """See the class."""
+        return self._holding
+
+    @holding.setter
+    def holding(self, value: bool) -> None:
+        with self._changed:
+            self._holding = value
+            self._changed.notify_all()
 
     def cut(self) -> None:
         """Ends every connection without an MQTT DISCONNECT."""
@@ -103,6 +115,7 @@ class Proxy:
                 if self.old and _CONNECT_5 in data:
                     client.sendall(_OTHER_VERSION)
                     break
+                self._hold()
                 broker.sendall(data)
             broker.shutdown(socket.SHUT_RDWR)
 
@@ -112,8 +125,13 @@ class Proxy:
             while data := broker.recv(65536):
                 packets, held = split_packets(held + data)
                 passed = b"".join(packet for packet in packets if not self._swallow(packet))
+                self._hold()
                 client.sendall(passed)
             client.shutdown(socket.SHUT_RDWR)
+
+    def _hold(self) -> None:
+        with self._changed:
+            self._changed.wait_for(lambda: not self._holding, _BOUND_S)
 
     def _swallow(self, packet: bytes) -> bool:
         if not self.swallowing or packet[0] & 0xF0 != PUBACK:
