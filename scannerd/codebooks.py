@@ -30,7 +30,7 @@ from pathlib import Path
 from scannerd.codebook_tables import Meaning, NotInDeck, bridge_52, rank_suit, suit_rank_digits, unicode
 from scannerd.core.cards import DECK, card
 from scannerd.errors import UsageError
-from scannerd.toml_lines import Place, key_lines, line_of
+from scannerd.toml_lines import Place, key_lines, line_of, loads
 
 __all__ = ["BUILT_IN", "Codebook", "CodebookError", "Meaning", "NotInDeck", "load_codebook", "read_codebook"]
 
@@ -105,7 +105,7 @@ def read_codebook(path: Path) -> Codebook:
     """
     text = _read_text(path)
     try:
-        tables = tomllib.loads(text)
+        tables = loads(text)
     except tomllib.TOMLDecodeError as err:
         raise CodebookError((_syntax_problem(path, text, str(err)),)) from None
     found = _Problems(path, key_lines(text))

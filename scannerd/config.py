@@ -27,7 +27,7 @@ from scannerd.errors import ConfigError
 from scannerd.registry import Registry, strictly
 from scannerd.settings import Alarms, Config, Display, Journal, Mqtt, Record, Round, Section, Table
 from scannerd.signing import SigningError, signer
-from scannerd.toml_lines import Place, key_lines
+from scannerd.toml_lines import Place, key_lines, loads
 
 SectionT = TypeVar("SectionT", bound=Section)
 
@@ -94,7 +94,7 @@ def parse(path: Path, text: str) -> dict[str, object]:
         ConfigError: it is no TOML.
     """
     try:
-        return tomllib.loads(text)
+        return loads(text)
     except tomllib.TOMLDecodeError as error:
         match = _TOML_PLACE.search(str(error))
         line = match[1] if match and match[1] else text.count("\n") + 1

@@ -7,11 +7,11 @@ that is taken: a recording would then mean two things.
 
 from __future__ import annotations
 
-import tomllib
 from functools import cache
 from pathlib import Path
 
 from scannerd.core.games import Plan, plan
+from scannerd.toml_lines import loads
 
 _HERE = Path(__file__).resolve().parent
 _KEYS = ("hands", "order", "title")
@@ -58,7 +58,7 @@ def _folders(beside: Path | None) -> tuple[Path, ...]:
 @cache
 def _read(file: Path) -> Plan:
     try:
-        return _parse(file.stem, tomllib.loads(file.read_text(encoding="utf-8")))
+        return _parse(file.stem, loads(file.read_text(encoding="utf-8")))
     except (OSError, ValueError) as error:
         raise ValueError(f"{file}: {error}") from None
 

@@ -1,13 +1,17 @@
 """Where the keys of a TOML file stand, so that a complaint about a key can name its line.
 
-`tomllib` gives values without places. This reads a text that `tomllib` has accepted already, so it need not judge
-anything: it follows headers and keys, and steps over values. Keys inside an inline table have the line at which
+`tomllib` gives values without places. `key_lines` reads a text that `tomllib` has accepted already, so it need not
+judge anything: it follows headers and keys, and steps over values. Keys inside an inline table have the line at which
 the table's own key stands.
+
+Two kinds of text end `tomllib` otherwise than its documentation says, with a `RecursionError` and a bare `ValueError`:
+`loads` makes them what they are for whoever wrote the file, no TOML at a line.
 """
 
 from __future__ import annotations
 
 import re
+import tomllib
 from collections.abc import Mapping
 from typing import TypeAlias
 
@@ -20,6 +24,34 @@ _BLANK = re.compile(r"(?:\s|#[^\n]*)*")
 _STRINGS = (r'"{3}(?:\\.|[^\\])*?"{3,5}', r"'{3}.*?'{3,5}", r'"(?:[^"\\\n]|\\.)*"', r"'[^'\n]*'")
 _TOKENS = re.compile(rf"({'|'.join(_STRINGS)})|(\#[^\n]*)|([\[{{])|([\]}}])|(\n)", re.DOTALL)
 """What matters inside a value: a string, a comment, a bracket either way, the end of a line."""
+
+
+_LONG_NUMBER = re.compile(r"[0-9A-Za-z_]{4300}")
+"""At least so many digits Python refuses to convert."""
+
+
+def loads(text: str) -> dict[str, object]:
+    """What a TOML text says.
+
+    Raises:
+        tomllib.TOMLDecodeError: it is none, is nested too deep or has a number too long; its text ends with the place.
+    """
+    try:
+        return tomllib.loads(text)
+    except tomllib.TOMLDecodeError:
+        raise
+    except RecursionError:
+        deepest = max(text.split("\n"), key=lambda line: line.count("[") + line.count("{"))
+        raise tomllib.TOMLDecodeError(f"values are nested too deep{_place(text, text.find(deepest))}") from None
+    except ValueError:
+        found = _LONG_NUMBER.search(text)
+        raise tomllib.TOMLDecodeError(f"a number is too long{_place(text, found.start() if found else 0)}") from None
+
+
+def _place(text: str, at: int) -> str:
+    """Where a character stands, as `tomllib` says it."""
+    before = text[:at]
+    return f" (at line {before.count(chr(10)) + 1}, column {at - before.rfind(chr(10))})"
 
 
 def key_lines(text: str) -> dict[Place, int]:

@@ -55,6 +55,16 @@ def test_least_configuration_has_the_documented_defaults(tmp_path: Path) -> None
     assert "rank-suit" == config.scanners[0].codes
 
 
+@pytest.mark.parametrize("value", ["[" * 5_000 + "]" * 5_000, "1" * 5_000])
+def test_a_value_that_nothing_can_hold_is_refused_with_its_line(tmp_path: Path, value: str) -> None:
+    """A value nested too deep, or a number too long, is no TOML, in a configuration and in a codebook."""
+    (problem,) = problems(tmp_path, TABLE + SHOE + f"x = {value}\n")
+    assert problem.startswith("tp-01.toml:7: expected TOML: ")
+    (tmp_path / "deck.toml").write_text(f'[deck]\nname = "blue"\nx = {value}\n', encoding="utf-8")
+    (problem,) = problems(tmp_path, TABLE + SHOE + 'codes = "deck.toml"\n')
+    assert "deck.toml:3: " in problem
+
+
 def test_round_section_and_core_agree() -> None:
     """Section `[round]` has the core's parameters, and no others."""
     assert [field.name for field in dataclasses.fields(Rules)] == list(Round.model_fields)

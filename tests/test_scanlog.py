@@ -216,6 +216,23 @@ def test_a_wrong_entry_is_refused_with_file_and_line(line: str, why: str) -> Non
     assert why in said
 
 
+@pytest.mark.parametrize("number", ["1e99999999999999999999", "1" * 5_000, "1e999", "-1e999"])
+def test_a_number_beyond_all_numbers_is_refused_with_file_and_line(number: str) -> None:
+    """A number that nothing can hold is refused like any other fault, as a time and in a command."""
+    assert error(file(f'{{"t":{number},"scanner":"shoe","rx":"a"}}')).startswith("f:2: ")
+    assert error(file(f'{{"t":1,"command":"open","args":{{"id":"c1","x":[{{"y":{number}}}]}}}}')).startswith("f:2: ")
+
+
+def test_a_number_in_a_command_is_as_in_its_payload() -> None:
+    """What a command's fields hold is what the same JSON holds when it comes over MQTT, and can be written again."""
+    args = '{"id":"c1","from":1.5,"deep":[{"x":2.0,"y":"z"},7,null]}'
+    order = one(f'{{"t":1,"command":"resend","args":{args}}}')
+    assert Order(1_000_000, "resend", json.loads(args)) == order
+    target = io.BytesIO()
+    ScanlogWriter(target, Header.model_validate(HEADER)).write(order)
+    assert [order] == entries(target.getvalue())
+
+
 def test_a_line_that_is_no_utf8_is_refused() -> None:
     """Bytes that are no UTF-8 are named by their line, the last one's too where it is whole."""
     assert error(file(b'{"t":1,"scanner":"shoe","rx":"\xff"}')).startswith("f:2: no JSON")

@@ -6,7 +6,7 @@ import tomllib
 
 import pytest
 
-from scannerd.toml_lines import key_lines, line_of
+from scannerd.toml_lines import key_lines, line_of, loads
 
 TEXT = '''# comment
 [table]
@@ -58,3 +58,15 @@ def test_line_of_a_place_without_one() -> None:
     assert 3 == line_of(lines, ("table", "id", "a"))
     assert 2 == line_of(lines, ("table", "game"))
     assert 1 == line_of(lines, ("scanner",))
+
+
+def test_what_tomllib_can_not_take_is_no_toml_like_any_other() -> None:
+    """Values nested too deep and numbers too long are refused as all that is no TOML is, with the line."""
+    deep, long = "a = 1\nb = " + "[" * 5_000 + "]" * 5_000, "a = 1\nb = [\n  " + "1" * 5_000 + ",\n]\n"
+    with pytest.raises(tomllib.TOMLDecodeError, match=r"^values are nested too deep \(at line 2, column 1\)$"):
+        loads(deep)
+    with pytest.raises(tomllib.TOMLDecodeError, match=r"^a number is too long \(at line 3, column 3\)$"):
+        loads(long)
+    with pytest.raises(tomllib.TOMLDecodeError, match=r"^Expected '=' after a key"):
+        loads("a\n")
+    assert {"a": {"b": 1}} == loads("[a]\nb = 1\n")

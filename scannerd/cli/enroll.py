@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import sys
-import tomllib
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -22,7 +21,7 @@ from scannerd.enrolment import Enrolment, Guided
 from scannerd.errors import ConfigError, Exit, UsageError
 from scannerd.registry import Registry
 from scannerd.settings import Scanner
-from scannerd.toml_lines import key_lines
+from scannerd.toml_lines import key_lines, loads
 
 
 @dataclass(frozen=True, slots=True)
@@ -134,7 +133,7 @@ def _choose(path: Path, name: str | None) -> _Chosen:
 def _parse(path: Path) -> tuple[str, dict[str, object]]:
     try:
         text = path.read_bytes().decode("utf-8")
-        return text, tomllib.loads(text)
+        return text, loads(text)
     except (OSError, ValueError) as error:
         raise ConfigError((f"{path}: {error}",)) from None
 

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Callable, Collection, Mapping
-from decimal import Decimal
+from decimal import Decimal, InvalidOperation
 from typing import NoReturn
 
 import orjson
@@ -15,6 +16,7 @@ _NEAR = 0.4
 """Less than half a microsecond: so near to a whole one, a float's own error can't round `t` to another."""
 
 _PLAIN_KEYS = 3
+_SHOWN = 40
 _NUMBERS = (float, int)  # and no bool, which is an int to isinstance
 
 
@@ -38,15 +40,17 @@ def plain_chunk(raw: bytes, scanners: Collection[str]) -> Chunk | None:
 
 
 def parse(raw: bytes) -> object:
-    """A line's JSON, with numbers that have a point as they are written.
+    """A line's JSON: `t` as it is written, and numbers of a command as a command's payload is read.
 
     Raises:
         ValueError: it is none, or says what can't be written again.
         RecursionError: it is too deep.
     """
-    parsed: object = json.loads(raw, parse_float=Decimal, parse_constant=_refuse_constant)
+    parsed: object = json.loads(raw, parse_float=_exact, parse_constant=_refuse_constant)
     if b"\\u" in raw:
         json.dumps(parsed, ensure_ascii=False, default=str).encode()  # half a surrogate pair can't be written
+    if isinstance(parsed, dict) and "args" in parsed:
+        parsed["args"] = _floats(parsed["args"])
     return parsed
 
 
@@ -189,6 +193,29 @@ def _broker(keys: _Keys) -> Broker:
 def _end(keys: _Keys) -> End:
     keys.only("t", "end")
     return End(keys.time())
+
+
+def _exact(number: str) -> Decimal:
+    try:
+        return Decimal(number)
+    except InvalidOperation:
+        raise ValueError(f"{number[:_SHOWN]} is beyond all numbers") from None
+
+
+def _floats(value: object) -> object:
+    """The same with floats for decimals, all the way down."""
+    match value:
+        case Decimal():
+            number = float(value)
+            if math.isinf(number):
+                raise ValueError(f"{str(value)[:_SHOWN]} is beyond what a command can say")
+            return number
+        case dict():
+            return {key: _floats(one) for key, one in value.items()}
+        case list():
+            return [_floats(one) for one in value]
+        case _:
+            return value
 
 
 def _refuse_constant(name: str) -> NoReturn:
