@@ -15,9 +15,10 @@ from scannerd.core import events as e
 from scannerd.core.evolution import evolve
 from scannerd.core.outcomes import Decisions
 from scannerd.core.prompts import Prompt, prompt
-from scannerd.core.state import Memory, Setup, State
+from scannerd.core.state import Setup, State
 from scannerd.core.validator import decide, step
 from tests.core_strategies import At, histories, setups
+from tests.invariants import kept
 
 EXAMPLES = settings(max_examples=200, deadline=None)
 
@@ -175,7 +176,7 @@ def test_the_journal_tells_the_state(setup: Setup, history: list[tuple[int, At]]
             read_back = messages.decision(one.TYPE, data, one.at, round_id)
             assert read_back == one
             folded = evolve(folded, one)
-        assert _kept(after) == _kept(folded)
+        assert kept(after) == kept(folded)
 
 
 @EXAMPLES
@@ -228,9 +229,3 @@ def test_a_deadline_told_early_or_twice_changes_nothing(
         for entry in ([(gap // 2, e.Deadline), (gap - gap // 2, make)] if timer else [(gap, make)])
     ]
     assert plain == [told for _, _, decided, _ in play(setup, with_timers) for told in decided]
-
-
-def _kept(state: State) -> State:
-    """A state without what a restart forgets: memories, the broker, and scanners of which nothing is known."""
-    known = {name: link for name, link in state.scanners.items() if link is not None}
-    return state._replace(memory=Memory(), broker_up=False, scanners=known)
