@@ -85,14 +85,14 @@ class Repeated:
 def parse(payload: bytes) -> dict[str, object] | None:
     """The fields of a payload, or None where it is malformed.
 
-    JSON objects only; over `LARGEST` bytes it is not parsed. Lone surrogates and numbers that JSON does not know are
-    refused: nothing of the kind could be journalled.
+    JSON objects only; over `LARGEST` bytes it is not parsed. Lone surrogates and numbers that JSON does not know, or
+    no float holds, are refused: nothing of the kind could be journalled or recorded.
     """
     if len(payload) > LARGEST:
         return None
     try:
         fields = json.loads(payload, parse_constant=_refuse_constant)
-        json.dumps(fields, ensure_ascii=False).encode()
+        json.dumps(fields, ensure_ascii=False, allow_nan=False).encode()  # 1e999 is read as infinite
     except (ValueError, RecursionError):
         return None
     return fields if isinstance(fields, dict) else None

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Literal, TypeAlias
 
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, field_validator
 
 from scannerd import urls
 from scannerd.codebooks import Codebook
@@ -27,6 +27,19 @@ class Section(BaseModel):
     """A section of the configuration: frozen, unknown keys refused, each key described by its docstring."""
 
     model_config = ConfigDict(frozen=True, extra="forbid", use_attribute_docstrings=True)
+
+    @field_validator("*")
+    @classmethod
+    def _paths_name_files(cls, value: object) -> object:
+        if isinstance(value, Path):
+            _file_name(str(value))
+        return value
+
+
+def _file_name(text: str) -> str:
+    if "\0" in text:
+        raise ValueError("a file's name can't hold a NUL character")
+    return text
 
 
 def _table_id(text: str) -> str:
@@ -90,7 +103,7 @@ class Stanza(BaseModel):
     driver: str
     """One of `scannerd drivers`."""
 
-    url: Annotated[str, Field(min_length=1)]
+    url: Annotated[str, Field(min_length=1), AfterValidator(_file_name)]
     """Where the scanner is: a path, a pyserial URL, tcp://host:port, usb:VID:PID[:serial] or a file."""
 
     codes: Annotated[str, Field(min_length=1)] | None = None

@@ -47,6 +47,8 @@ def refusal(name: str, fields: dict[str, object] | None, *, retained: bool = Fal
         b"\xff",
         b'{"id":NaN}',
         b'{"id":-Infinity}',
+        b'{"id":"c1","from":1e999}',
+        b'{"id":"c1","x":[{"y":-1e999}]}',
         b'{"id":"\\ud800"}',
         b'{"\\udfff":1}',
         b'{"n":' + b"9" * 5_000 + b"}",

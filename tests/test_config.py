@@ -65,6 +65,22 @@ def test_a_value_that_nothing_can_hold_is_refused_with_its_line(tmp_path: Path, 
     assert "deck.toml:3: " in problem
 
 
+@pytest.mark.parametrize(
+    ("text", "key"),
+    [
+        (TABLE + 'state_dir = "a\\u0000"\n' + SHOE, "table.state_dir"),
+        (TABLE + SHOE + '[mqtt]\nusername = "u"\npassword_file = "a\\u0000b"\n', "mqtt.password_file"),
+        (TABLE + SHOE + '[record]\ndirectory = "\\u0000"\n', "record.directory"),
+        (TABLE + SHOE.replace("/dev/scannerd/shoe", "/dev/\\u0000"), "scanner.url"),
+    ],
+)
+def test_a_file_name_has_no_nul(tmp_path: Path, text: str, key: str) -> None:
+    """A path with a NUL character is refused when it is read, not when the file is wanted."""
+    assert [f"{key}: a file's name can't hold a NUL character"] == [
+        one.split(": ", 1)[1] for one in problems(tmp_path, text)
+    ]
+
+
 def test_round_section_and_core_agree() -> None:
     """Section `[round]` has the core's parameters, and no others."""
     assert [field.name for field in dataclasses.fields(Rules)] == list(Round.model_fields)
