@@ -29,8 +29,10 @@ from scannerd.recorded_table import driver_of, replay_of
 from scannerd.registry import Registry
 from scannerd.scanlog import Chunk, ScanlogReader, reading
 from scannerd.verify.expected import Expected
+from scannerd.verify.findings import compare, told_by
+from scannerd.verify.outcome import Wish
 from scannerd.verify.pool import verify_all
-from scannerd.verify.verifying import Wish, compare, told_by, verify
+from scannerd.verify.verifying import verify
 
 WANTED = 25_000
 YEAR = 10_000_000

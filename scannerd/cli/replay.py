@@ -14,7 +14,8 @@ from scannerd.registry import Registry
 from scannerd.replay import lines
 from scannerd.scanlog import reading
 from scannerd.verify.expected import Expected
-from scannerd.verify.verifying import Warnings, compare
+from scannerd.verify.findings import compare
+from scannerd.verify.outcome import Warnings
 
 
 @click.command(short_help="Replay a recording and print its events.")

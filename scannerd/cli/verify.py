@@ -14,9 +14,9 @@ from scannerd.verify import junit as for_machines
 from scannerd.verify import markdown as for_people
 from scannerd.verify.choosing import Choice, chosen, drivers_of, header_of
 from scannerd.verify.corpus import find
+from scannerd.verify.outcome import Outcome, Wish
 from scannerd.verify.pool import size, verify_all
 from scannerd.verify.summary import changes_in_words, exit_code, figures, update_in_words
-from scannerd.verify.verifying import Outcome, Wish
 
 _FILE = click.Path(path_type=Path)
 
@@ -64,7 +64,7 @@ def verify(  # noqa: PLR0913 - an argument an option
 
     Ends with 1 where something differs, with 2 where a recording can't be used or none is found.
     """
-    recordings = chosen(find(paths), Choice(expression, driver, types, reason))
+    recordings = chosen(find(paths), Choice(expression, driver, types, reason), paths)
     if only_list:
         _list(recordings)
         return 0

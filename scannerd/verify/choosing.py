@@ -1,8 +1,8 @@
 """Which recordings of a corpus are looked at: by an expression over their names, and by what they hold.
 
 An expression is as pytest's `-k`: words with `and`, `or`, `not` and parentheses, whatever the letters' case. A word
-fits a recording if its path, its driver or its game holds it; one with `*`, `?` or `[` must fit a part of the path, a
-driver or a game wholly.
+fits a recording if its name, a folder of it below the one that was given, its driver or its game holds it; one with
+`*`, `?` or `[` must fit one of these wholly.
 """
 
 from __future__ import annotations
@@ -43,16 +43,21 @@ class Choice(NamedTuple):
     reasons: tuple[str, ...] = ()
 
 
-def chosen(recordings: Iterable[Path], choice: Choice) -> list[Path]:
+def chosen(recordings: Iterable[Path], choice: Choice, below: Iterable[Path] = ()) -> list[Path]:
     """The recordings that fit.
+
+    Args:
+        recordings: their files.
+        choice: what is asked for.
+        below: the folders that were given, above which no name counts.
 
     Raises:
         UsageError: the expression can't be read, or none of the recordings fits.
     """
     if choice == Choice():
         return list(recordings)
-    fits = _Expression(choice.expression).fits
-    found = [recording for recording in recordings if _fits(recording, choice, fits)]
+    fits, folders = _Expression(choice.expression).fits, tuple(below)
+    found = [recording for recording in recordings if _fits(recording, choice, fits, folders)]
     if not found:
         raise UsageError("no recording fits the filters; without them all are looked at")
     return found
@@ -72,19 +77,22 @@ def drivers_of(header: Header) -> list[str]:
     return list(dict.fromkeys(str(keys.get("driver")) for keys in header.scanners.values()))
 
 
-def _fits(recording: Path, choice: Choice, fits: Fits) -> bool:
+def _fits(recording: Path, choice: Choice, fits: Fits, below: tuple[Path, ...]) -> bool:
     header = header_of(recording)
     drivers = [] if header is None else drivers_of(header)
     if choice.drivers and not set(choice.drivers) & set(drivers):
         return False
-    if not fits(_words(recording, header, drivers)):
+    names = [*_names(recording, below), *drivers, "" if header is None else header.game]
+    if not fits(tuple(name.lower() for name in names)):
         return False
     return not (choice.types or choice.reasons) or _expects(recording, choice)
 
 
-def _words(recording: Path, header: Header | None, drivers: list[str]) -> Words:
-    names = [*recording.with_suffix("").parts, *drivers, "" if header is None else header.game]
-    return tuple(name.lower() for name in names)
+def _names(recording: Path, below: tuple[Path, ...]) -> tuple[str, ...]:
+    for folder in below:
+        if recording != folder and recording.is_relative_to(folder):
+            return recording.relative_to(folder).with_suffix("").parts
+    return (recording.stem,)
 
 
 def _expects(recording: Path, choice: Choice) -> bool:

@@ -6,16 +6,18 @@ not ask, and a recording of any length takes no memory.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections import deque
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import NamedTuple
 
+from scannerd.core.events import Deadline
 from scannerd.recorded_table import replay_of
 from scannerd.registry import Registry
 from scannerd.replay import Taken, seconds
-from scannerd.scanlog import reading
+from scannerd.scanlog import ScanlogReader, reading
 from scannerd.verify.changes import rules_taken
-from scannerd.verify.comparison import Difference
+from scannerd.verify.comparison import Difference, Told
 from scannerd.verify.describing import line_of
 from scannerd.verify.expected import Expected
 from scannerd.verify.listening import Heard, OverheardDriver
@@ -31,81 +33,122 @@ from scannerd.verify.picturing import (
 
 _WIDTH = 12
 
+_HEARD = 16
+"""How many chunks before a decision are shown, the last ones."""
 
-class Moment(NamedTuple):
-    """A decision in a replay.
 
-    Attributes:
-        taken: the decision.
-        line: the number of the recording's line that the replay had come to.
-        heard: what the decoders made of that line.
-    """
+class _Given(NamedTuple):
+    """What a decoder was given, and the number of the line that the replay had come to."""
+
+    line: int
+    heard: Heard
+
+
+class _Moment(NamedTuple):
+    """A decision, and the number of the line that the replay had come to."""
 
     taken: Taken
     line: int
-    heard: tuple[Heard, ...]
+
+
+class _Listening:
+    """A replay with an ear at its decoders.
+
+    Attributes:
+        given: what the decoders were given since the decision before the last one, or the last one if a line was read
+            since; the last few.
+    """
+
+    def __init__(self, reader: ScanlogReader, recording: Path, registry: Registry) -> None:
+        self._reader = reader
+        self._decided = 0
+        self.given: deque[_Given] = deque(maxlen=_HEARD)
+        self._replay = replay_of(
+            reader.header, recording, registry, _quiet, lambda name, driver: OverheardDriver(name, driver, self._hear)
+        )
+
+    def moments(self) -> Iterator[_Moment]:
+        for taken in self._replay.play(iter(self._reader)):
+            if taken.told or not isinstance(taken.event, Deadline):
+                self._decided = self._reader.line
+                yield _Moment(taken, self._reader.line)
+
+    def _hear(self, heard: Heard) -> None:
+        if self._decided and self._reader.line != self._decided:
+            self.given.clear()
+            self._decided = 0
+        self.given.append(_Given(self._reader.line, heard))
 
 
 def explained(recording: Path, difference: Difference, expected: Expected, registry: Registry) -> str:
-    """The decision behind a difference, in lines; where nothing was told that was expected, what was decided then.
+    """The decision behind a difference, in lines; where nothing was told that was expected, the last one until then.
 
     Raises:
         ScannerdError: the recording or the file can't be used.
     """
-    moment = _find(recording, difference, expected, registry)
-    if moment is None:
-        return "explained: nothing was decided before"
-    return "\n".join(
-        f"{name:{_WIDTH}}{text}".rstrip()
-        for name, text in [("explained:", _what(difference)), *_lines(recording, moment)]
-    )
-
-
-def moments(recording: Path, registry: Registry) -> Iterator[Moment]:
-    """Every decision of a recording.
-
-    Raises:
-        ScannerdError: the recording can't be used.
-    """
-    heard: list[tuple[int, Heard]] = []
     with reading(recording, _quiet) as reader:
-
-        def hear(one: Heard) -> None:
-            heard[:] = [*((line, told) for line, told in heard if line == reader.line), (reader.line, one)]
-
-        replay = replay_of(
-            reader.header, recording, registry, _quiet, lambda name, driver: OverheardDriver(name, driver, hear)
-        )
-        for taken in replay.play(iter(reader)):
-            yield Moment(taken, reader.line, tuple(one for line, one in heard if line == reader.line))
+        listening = _Listening(reader, recording, registry)
+        if difference.told is None:
+            lines = list(_not_told(recording, _time_of(difference, expected), listening))
+        else:
+            lines = list(_told(recording, difference.told, listening))
+    return "\n".join(f"{name:{_WIDTH}}{text}".rstrip() for name, text in lines)
 
 
-def _find(recording: Path, difference: Difference, expected: Expected, registry: Registry) -> Moment | None:
-    """The decision that told the line; of one that was not told, the last one until its time."""
-    told, last = difference.told, None
-    until = None if difference.wanted is None else expected.parsed(difference.wanted).get("t")
-    for moment in moments(recording, registry):
-        taken = moment.taken
-        if told is not None:
-            if told.taken is None or (moment.line == told.from_line and taken[:3] == told.taken[:3]):
-                return moment
-        elif isinstance(until, (int, float)) and seconds(taken.at) > until:
-            return last
-        last = moment
-    return last
+def _time_of(difference: Difference, expected: Expected) -> float:
+    """`t` of the line that was expected; one without it is looked for to the end."""
+    t = None if difference.wanted is None else expected.parsed(difference.wanted).get("t")
+    return t if isinstance(t, (int, float)) else float("inf")
 
 
-def _what(difference: Difference) -> str:
-    if difference.told is None:
-        return "what was decided last, when that was expected"
-    return "the decision that told it"
+def _told(recording: Path, told: Told, listening: _Listening) -> Iterator[Named]:
+    if told.taken is None:
+        yield "explained:", "the prompt before anything was decided"
+        return
+    wanted = told.taken[:3]
+    taken, line = next(one for one in listening.moments() if one.line == told.from_line and one.taken[:3] == wanted)
+    yield "explained:", "the decision that told it"
+    yield from _entries(recording, listening.given, line)
+    yield from _decision(taken)
 
 
-def _lines(recording: Path, moment: Moment) -> Iterator[Named]:
-    taken = moment.taken
-    yield "entry", f"{recording}:{moment.line}: {line_of(recording, moment.line)}"
-    for heard in moment.heard:
-        yield from _heard(heard)
+def _not_told(recording: Path, until: float, listening: _Listening) -> Iterator[Named]:
+    """The last decision until then, and what came after it without one."""
+    last, given = None, tuple(listening.given)
+    for moment in listening.moments():
+        if seconds(moment.taken.at) > until:
+            break
+        last, given = moment, tuple(listening.given)
+    if last is None:
+        yield "explained:", "nothing was decided until then"
+    else:
+        yield "explained:", "the last decision until then"
+        yield from _entries(recording, given, last.line)
+        yield from _decision(last.taken)
+    since = 0 if last is None else last.line
+    later = [one for one in listening.given if one.line > since and seconds(one.heard.at) <= until]
+    if later:
+        yield "then:", "without a decision"
+        yield from _entries(recording, later)
+
+
+def _entries(recording: Path, given: Iterable[_Given], line: int = 0) -> Iterator[Named]:
+    """Each line with what the decoder made of it; `line` too, if no decoder was given anything of it."""
+    shown = 0
+    for one in given:
+        if one.line != shown:
+            yield _entry(recording, one.line)
+        yield from _heard(one.heard)
+        shown = one.line
+    if line and shown != line:
+        yield _entry(recording, line)
+
+
+def _entry(recording: Path, line: int) -> Named:
+    return "entry", f"{recording}:{line}: {line_of(recording, line)}"
+
+
+def _decision(taken: Taken) -> Iterator[Named]:
     yield "event", f"t {seconds(taken.at)}: {event_in_words(taken.event)}"
     before = [*state_in_words(taken.before, taken.at), ("settings", settings_in_words(taken.before))]
     yield from _under("before", before)
@@ -127,6 +170,8 @@ def _heard(heard: Heard) -> Iterator[Named]:
     yield from (("decoded", reading_in_words(one)) for one in heard.readings)
     if heard.pending:
         yield "pending", f"{heard.pending.hex(' ')}: more is waited for"
+    elif not heard.readings:
+        yield "decoded", "nothing"
 
 
 def _under(title: str, lines: list[Named]) -> Iterator[Named]:

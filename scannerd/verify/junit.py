@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from xml.etree import ElementTree as ET
 
-from scannerd.verify.verifying import Outcome
+from scannerd.verify.outcome import Outcome
 
 
 def write(path: Path, outcomes: Sequence[Outcome]) -> None:

@@ -6,8 +6,8 @@ from collections.abc import Iterator, Sequence
 from html import escape
 from pathlib import Path
 
+from scannerd.verify.outcome import Outcome
 from scannerd.verify.summary import changes_in_words, figures, update_in_words
-from scannerd.verify.verifying import Outcome
 
 MOST_BYTES = 900_000
 """A job's summary at GitHub holds a mebibyte, and one that is larger is not shown at all."""

@@ -14,7 +14,9 @@ from multiprocessing.sharedctypes import Synchronized
 from pathlib import Path
 from typing import Final
 
-from scannerd.verify.verifying import NOTHING_MORE, Came, Outcome, Wish, unheard, verify
+from scannerd.verify.findings import Came, unheard
+from scannerd.verify.outcome import NOTHING_MORE, Outcome, Wish
+from scannerd.verify.verifying import verify
 
 LOOKS_S: Final = 0.2
 """Seconds between two looks at how far the processes have come."""

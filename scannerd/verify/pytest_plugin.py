@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 if TYPE_CHECKING:
-    from scannerd.verify.verifying import Outcome
+    from scannerd.verify.outcome import Outcome
 
 _OPTION = "--scanlogs"
 _RECORDING = ".scanlog"
@@ -86,7 +86,8 @@ class RecordingItem(pytest.Item):
         Raises:
             NotAsExpected: it differs, or can't be used.
         """
-        from scannerd.verify.verifying import Wish, verify  # noqa: PLC0415 - see the module's docstring
+        from scannerd.verify.outcome import Wish  # noqa: PLC0415 - see the module's docstring
+        from scannerd.verify.verifying import verify  # noqa: PLC0415 - the same
 
         outcome = verify(self.path, wish=Wish(explain=True))
         if outcome.warnings:

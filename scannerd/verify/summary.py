@@ -8,7 +8,7 @@ from typing import NamedTuple
 from scannerd.errors import Exit
 from scannerd.verify.changes import in_order, in_short, total
 from scannerd.verify.describing import counted
-from scannerd.verify.verifying import Outcome, Updated
+from scannerd.verify.outcome import Outcome, Updated
 
 
 class Figures(NamedTuple):
