@@ -39,6 +39,7 @@ from scannerd.client import (
     read_event,
 )
 from scannerd.client.sequencer import CHUNK, FIRST_WAIT_US, GRACE_US, LONGEST_WAIT_US, SERVED_IN_VAIN
+from scannerd.journal import Journal as TableJournal
 from tests.certificates import Authority
 from tests.mosquitto import (  # noqa: F401 - pytest finds the fixtures by name
     Mosquitto,
@@ -49,6 +50,7 @@ from tests.mosquitto import (  # noqa: F401 - pytest finds the fixtures by name
 )
 from tests.refusing import RefusingBroker
 from tests.table_daemon import CARDS, SLOTS, Daemon
+from tests.test_journal_trim import LATER, allow
 from tests.wire import Subscriber
 
 ONE, TWO = "journal-1", "journal-2"
@@ -538,6 +540,30 @@ def test_new_journal_reaches_the_consumer(broker: Mosquitto, daemon: Daemon, tmp
     assert isinstance(item, NewJournal)
     assert isinstance(first, TableEvent)
     assert (item.journal, 1, "daemon_started") == (first.journal, first.seq, first.type)
+
+
+def test_consumer_is_told_what_the_table_no_longer_keeps(broker: Mosquitto, daemon: Daemon, tmp_path: Path) -> None:
+    """Whoever was away for longer than events are kept is told exactly which are gone, and all that is left."""
+    ended = Subscriber(broker.port, f"{PREFIX}/event/round_completed")
+    with Commander(settings(broker.url, client_id="other")) as other, ended:
+        for number in range(1, 5):
+            deal(other, f"r-{number}")
+            ended.wait_for(number)
+    keep = tmp_path / "position.json"
+    with Client(settings(broker.url), start=BEGINNING, keep=keep) as client:
+        before = [item.seq for item in until(client, "card_accepted") if isinstance(item, TableEvent)]
+    daemon.stop()
+    with TableJournal.open(daemon.state, "tp-01", create=False) as journal:
+        last = allow(journal)
+        assert last == journal.trim(last, LATER, 1000)
+    with Subscriber(broker.port, f"{PREFIX}/event/daemon_started") as watch:
+        daemon.start()
+        watch.wait_for(1)
+    with Client(settings(broker.url), keep=keep) as client:
+        (gone, *rest) = until(client, "daemon_started")
+    assert isinstance(gone, Missing)
+    assert (before[-1], last) == (gone.first, gone.last), "the item that was being worked on is gone with the others"
+    assert list(range(last + 1, last + 1 + len(rest))) == [item.seq for item in rest if isinstance(item, TableEvent)]
 
 
 def test_callback_runs_until_it_is_stopped(broker: Mosquitto, daemon: Daemon) -> None:
