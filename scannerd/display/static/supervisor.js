@@ -48,7 +48,7 @@ function renderNow() {
 }
 
 function renderActions() {
-  const phase = latest?.round?.phase;
+  const phase = latest?.prompt ? latest.round?.phase : null;  // without a daemon nothing can be done
   at("actions").replaceChildren(...Object.entries(ACTIONS).map(([name, action]) => make("button", {
     type: "button", id: `do-${name}`, disabled: action.phases.includes(phase) ? null : "",
     onclick: () => start(name),
@@ -61,7 +61,7 @@ function start(name) {
   asking = name;
   at("reason").value = "";
   renderAsk();
-  at("ask").querySelector("label:not([hidden]) select, label:not([hidden]) input").focus();
+  at({ slot: "slot", reason: "reason" }[ACTIONS[name].asks[0]]).focus();
 }
 
 function renderAsk() {
@@ -80,6 +80,14 @@ function renderAsk() {
   keep(at("suit"), [...SUITS].map((suit) => new Option(names[suit], suit)));
 }
 
+// The keyboard goes on where it came from.
+function leaveAsk() {
+  const left = asking;
+  asking = null;
+  renderAsk();
+  if (left) at(`do-${left}`).focus();
+}
+
 function keep(select, options) {
   const chosen = select.value;
   select.replaceChildren(...options);
@@ -90,13 +98,10 @@ async function send(name, fields) {
   const { status, told } = await ask(`/supervisor/command/${name}`, fields);
   const said = words().supervisor;
   if (status === 200) {
-    asking = null;
-    renderAsk();
+    leaveAsk();
     tell(fill(said.done, { command: said[name] }), true);
-  } else if (status === 401) {
-    await enter();
-    tell(said.signed_out);
-  } else if (told.error === "no_answer" || status === 0) tell(said.no_answer);
+  } else if (status === 401) await thrownOut();
+  else if (told.error === "no_answer" || status === 0) tell(said.no_answer);
   else if (told.error === "missing_field") tell(said.reason_needed);
   else tell(fill(said.failed, { message: told.message ?? told.error }));
 }
@@ -106,7 +111,8 @@ async function send(name, fields) {
 async function load() {
   if (!session.name) return;
   const { status, told } = await ask("/supervisor/rounds.json");
-  if (status === 401) { await enter(); return; }
+  if (status === 401) { await thrownOut(); return; }
+  if (status === 0) return;  // the daemon is gone, which is told already
   if (status !== 200) { tell(words().supervisor.unreadable); return; }
   rounds = told.rounds;
   before = told.before;
@@ -196,6 +202,13 @@ async function enter() {
   else if (words() && session.pin) at("name").focus();
 }
 
+// The session has ended: after half an hour, with the daemon, or with the old PIN.
+async function thrownOut() {
+  asking = null;
+  await enter();
+  tell(words().supervisor.signed_out);
+}
+
 at("sign-in").addEventListener("submit", async (event) => {
   event.preventDefault();
   const said = words().supervisor;
@@ -224,7 +237,8 @@ at("ask").addEventListener("submit", (event) => {
   send(asking, fields);
 });
 
-at("cancel").addEventListener("click", () => { asking = null; renderAsk(); });
+at("cancel").addEventListener("click", leaveAsk);
+at("ask").addEventListener("keydown", (event) => { if (event.key === "Escape") leaveAsk(); });
 at("earlier").addEventListener("click", loadEarlier);
 
 function heard(told) {
