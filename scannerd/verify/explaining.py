@@ -70,14 +70,19 @@ class _Listening:
     def moments(self) -> Iterator[_Moment]:
         for taken in self._replay.play(iter(self._reader)):
             if taken.told or not isinstance(taken.event, Deadline):
+                self._forget()
                 self._decided = self._reader.line
                 yield _Moment(taken, self._reader.line)
 
     def _hear(self, heard: Heard) -> None:
+        self._forget()
+        self.given.append(_Given(self._reader.line, heard))
+
+    def _forget(self) -> None:
+        """What was given before the last decision is none of what is decided on another line."""
         if self._decided and self._reader.line != self._decided:
             self.given.clear()
             self._decided = 0
-        self.given.append(_Given(self._reader.line, heard))
 
 
 def explained(recording: Path, difference: Difference, expected: Expected, registry: Registry) -> str:
@@ -108,17 +113,23 @@ def _told(recording: Path, told: Told, listening: _Listening) -> Iterator[Named]
     wanted = told.taken[:3]
     taken, line = next(one for one in listening.moments() if one.line == told.from_line and one.taken[:3] == wanted)
     yield "explained:", "the decision that told it"
-    yield from _entries(recording, listening.given, line)
+    yield from _entries(recording, _given_to(taken, listening), line)
     yield from _decision(taken)
+
+
+def _given_to(taken: Taken, listening: _Listening) -> tuple[_Given, ...]:
+    """What led to a decision; to that of a deadline nothing, whatever came at the same entry."""
+    return () if isinstance(taken.event, Deadline) else tuple(listening.given)
 
 
 def _not_told(recording: Path, until: float, listening: _Listening) -> Iterator[Named]:
     """The last decision until then, and what came after it without one."""
-    last, given = None, tuple(listening.given)
+    last: _Moment | None = None
+    given: tuple[_Given, ...] = ()
     for moment in listening.moments():
         if seconds(moment.taken.at) > until:
             break
-        last, given = moment, tuple(listening.given)
+        last, given = moment, _given_to(moment.taken, listening)
     if last is None:
         yield "explained:", "nothing was decided until then"
     else:
