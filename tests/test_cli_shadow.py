@@ -176,6 +176,14 @@ def test_another_live_configuration_is_noticed(
     assert "the live table ran with another configuration" in capsys.readouterr().err
 
 
+def test_what_is_ignored_is_told_once(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Bytes of a scanner that is down are ignored at both tables, with one warning."""
+    down = {"t": 10, "scanner": "desk", "event": "down"}
+    recording = write(tmp_path / "x.scanlog", *deals(HANDS[0]), down, read(11, "AS"))
+    assert Exit.WELL == shadow("-c", configured(tmp_path), "--from", recording)
+    assert 1 == capsys.readouterr().err.count("while it is down are ignored")
+
+
 def test_it_ends_after_so_many_rounds(recording: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """--until-rounds ends it early; files may follow --from as a shell writes them, each from its own beginning."""
     new = configured(tmp_path, scanner=REFUSES_NINES)

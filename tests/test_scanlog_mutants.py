@@ -21,7 +21,7 @@ from tests.invariants import played
 FOLDER = Path(__file__).parent / "recordings"
 RECORDINGS = sorted(FOLDER.glob("*.scanlog"))
 FORMATS = ("angel-eye", "bee-tek", "hid-keyboard", "hid-pos", "line", "rfid-serial", "ssi", "usb-bulk")
-MUTANTS = 5_000
+MUTANTS = 4_000
 """How many in all, of the recordings and of a simulated deal of each format."""
 
 EACH = -(-MUTANTS // (len(RECORDINGS) + len(FORMATS)))
@@ -125,7 +125,7 @@ def _rules(choose: Random) -> Round:
 
 def _split(source: Source) -> None:
     expected = played(source.replay(), source.entries)
-    for seed in range(10):
+    for seed in range(6):
         mutant = source.mutant(Rates(split=0.7), seed)
         assert expected == played(source.replay(), mutant)
         assert expected == played(source.replay(), _joined(mutant, source.reports, seed))
