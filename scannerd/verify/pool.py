@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import multiprocessing
 import signal
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Generator, Iterator
 from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
 from multiprocessing.sharedctypes import Synchronized
 from pathlib import Path
@@ -25,7 +25,9 @@ _shared: list[Synchronized[int]] = []
 """In a process of the pool: the bytes that all of them have behind them."""
 
 
-def verify_all(recordings: list[Path], jobs: int, wish: Wish = NOTHING_MORE, came: Came = unheard) -> Iterator[Outcome]:
+def verify_all(
+    recordings: list[Path], jobs: int, wish: Wish = NOTHING_MORE, came: Came = unheard
+) -> Generator[Outcome, None, None]:
     """Verifies recordings, in as many processes as `jobs` says, and yields each outcome when it is there.
 
     Args:
