@@ -22,7 +22,17 @@ _READ = 0.1
 _RETRY = 0.5
 """How long, in seconds, a lost scanner is left alone."""
 
+SILENT: Micros = 30_000_000
+"""Where nobody can type, so long without a reading ends the loop, in µs."""
+
+GONE: Micros = 5_000_000
+"""The same without a scanner that can be opened."""
+
 _BAR = 40
+
+
+def _now() -> Micros:
+    return time.monotonic_ns() // 1_000
 
 
 class Keys(Protocol):
@@ -125,21 +135,28 @@ class Screen:
         return f"\x1b[2J\x1b[H\n{card}\n\n  {bar:░<{_BAR}} {done} of {total}\n\n  {message}\n\n  {keys}\n"
 
 
-def guide(guided: Guided, scanner: Device, keys: Keys, screen: Screen) -> bool:
-    """Reads until all is done or the person ends it.
+def guide(guided: Guided, scanner: Device, keys: Keys, screen: Screen, now: Callable[[], Micros] = _now) -> bool:
+    """Reads until all is done or the person ends it; where nobody can type, also when nothing comes for long.
 
     Args:
         guided: what is done with the cards.
         scanner: the scanner; left open.
         keys: `u` takes the last card back, `q` ends.
         screen: where to show it.
+        now: monotonic time, in µs.
 
     Returns:
         Whether all was done.
     """
+    since = now()
     while not (guided.finished and (guided.ends_itself or keys.closed)):
-        wait = 0.0 if _listen(guided, scanner, screen) else _RETRY
-        for key in keys.poll(wait):
+        heard = _listen(guided, scanner, screen)
+        if heard or not keys.closed:
+            since = now()
+        elif now() - since >= (GONE if heard is None else SILENT):
+            screen.show(guided, "nothing comes from the scanner, and nobody can type: ended")
+            return guided.finished
+        for key in keys.poll(_RETRY if heard is None else 0):
             if key == "q":
                 return guided.finished
             if key == "u":
@@ -147,20 +164,21 @@ def guide(guided: Guided, scanner: Device, keys: Keys, screen: Screen) -> bool:
     return True
 
 
-def _listen(guided: Guided, scanner: Device, screen: Screen) -> bool:
-    """Hears what the scanner gives within a short time; False where there is no scanner to be heard."""
+def _listen(guided: Guided, scanner: Device, screen: Screen) -> bool | None:
+    """Hears what the scanner gives within a short time: whether there was anything; None where there is no scanner."""
     try:
         if scanner.open():
             screen.show(guided, "the scanner is ready")
-        for reading in scanner.readings():
+        readings = scanner.readings()
+        for reading in readings:
             if message := guided.hear(reading):
                 screen.show(guided, message)
     except TransportError as error:
         scanner.close()
         remedy = f"; {error.remedy}" if error.remedy else ""
         screen.show(guided, f"no scanner: {error}{remedy}")
-        return False
-    return True
+        return None
+    return bool(readings)
 
 
 def _lines(guided: Guided, message: str) -> str:
@@ -168,7 +186,3 @@ def _lines(guided: Guided, message: str) -> str:
     due = f"scan {guided.due}, the {spoken(guided.due)}" if guided.due else "scan any card"
     rest = "" if guided.finished and guided.ends_itself else f"{done} of {total}: {due}\n"
     return f"{message}\n{rest}" if message else rest
-
-
-def _now() -> Micros:
-    return time.monotonic_ns() // 1_000

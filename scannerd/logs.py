@@ -10,8 +10,9 @@ import logging
 import os
 import sys
 from collections.abc import Mapping, MutableMapping
+from contextlib import suppress
 from types import MappingProxyType
-from typing import TextIO, TypeAlias
+from typing import TextIO, TypeAlias, cast
 
 import structlog
 
@@ -55,9 +56,28 @@ def configure(
             *_renderers(out, environ),
         ],
         wrapper_class=structlog.make_filtering_bound_logger(_number(level)),
-        logger_factory=structlog.WriteLoggerFactory(file=out),
+        logger_factory=structlog.WriteLoggerFactory(file=cast("TextIO", Lasting(out))),  # it writes and flushes
         cache_logger_on_first_use=False,
     )
+
+
+class Lasting:
+    """A stream for the log: a line that can't be written is lost, and stops nobody who had something to say."""
+
+    def __init__(self, stream: TextIO) -> None:
+        """Writes to `stream` where that is possible."""
+        self._stream = stream
+
+    def write(self, text: str) -> int:
+        """Writes what can be written; the disk may be full, or the reader gone."""
+        with suppress(OSError, ValueError):
+            self._stream.write(text)
+        return len(text)
+
+    def flush(self) -> None:
+        """Flushes what can be flushed."""
+        with suppress(OSError, ValueError):
+            self._stream.flush()
 
 
 def get(name: str) -> structlog.typing.FilteringBoundLogger:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -154,3 +155,28 @@ def test_reader_that_has_enough_is_no_fault() -> None:
         assert process.stderr is not None
         told = process.stderr.read()
         assert (Exit.WELL, b"") == (process.wait(10), told)
+
+
+@pytest.mark.parametrize("arguments", [("drivers",), ("schema",), ("--help",), ("check", "-c", "{example}")])
+@pytest.mark.parametrize("buffered", ["", "1"])
+def test_output_that_can_not_be_written_is_one_line(arguments: tuple[str, ...], buffered: str) -> None:
+    """A full disk under the output of any command is told in one line, with exit code 2 and no traceback."""
+    given = [argument.format(example=ROOT / "config/scannerd.example.toml") for argument in arguments]
+    with Path("/dev/full").open("w", encoding="utf-8") as full:
+        done = subprocess.run(
+            [sys.executable, "-m", "scannerd", *given],
+            stdout=full,
+            stderr=subprocess.PIPE,
+            text=True,
+            check=False,
+            cwd=ROOT,
+            env={**os.environ, "PYTHONUNBUFFERED": buffered},
+        )
+    assert (2, "scannerd: the output can't be written: No space left on device\n") == (done.returncode, done.stderr)
+
+
+def test_trouble_that_nobody_can_be_told_still_has_its_exit_code() -> None:
+    """Where stderr is full, or was closed like all else, a command ends with the code that it would have anyway."""
+    for streams in ("2>/dev/full", "<&- >&- 2>&-"):
+        command = f'"{sys.executable}" -m scannerd check -c /nowhere.toml {streams}'
+        assert 2 == subprocess.run(["sh", "-c", command], check=False, cwd=ROOT).returncode  # noqa: S607 - any shell

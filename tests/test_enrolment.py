@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import itertools
 import os
 import tomllib
 from collections.abc import Iterator
@@ -16,11 +17,12 @@ from scannerd.codebooks import BUILT_IN, Codebook, Meaning, read_codebook
 from scannerd.contract import BadFrame, CardRead, NoRead, Notice, Reply, TransportError
 from scannerd.core.cards import DECK
 from scannerd.deck_check import DeckCheck
-from scannerd.enrol_loop import Device, Keyboard, Screen, guide
+from scannerd.enrol_loop import GONE, SILENT, Device, Keyboard, Screen, guide
 from scannerd.enrolment import Enrolment, Guided, spoken
 from scannerd.large_cards import large
 from tests.fakes_devices import FakeTransport, WordDriver
 
+SECOND = 1_000_000
 CODES: dict[str, str] = {card: f"04{number:08X}" for number, card in enumerate(DECK)}
 
 
@@ -281,6 +283,26 @@ def test_comparison_ends_by_key_or_when_nobody_types(transport: FakeTransport) -
     assert "more than once: AS as number 1 and number 53" in check.report()
     transport.reads.put(b"".join(b"%s;" % card.encode() for card in DECK))
     assert looped(DeckCheck(BUILT_IN["rank-suit"]), transport)[0]
+
+
+@pytest.mark.parametrize(("absent", "turns"), [(False, SILENT // SECOND), (True, GONE // SECOND)])
+def test_loop_ends_where_nobody_types_and_nothing_comes(transport: FakeTransport, *, absent: bool, turns: int) -> None:
+    """Without a keyboard the loop ends when the scanner is silent for long, or sooner where there is none at all."""
+    transport.reads.put(b"one;")
+    if absent:
+        transport.reads.put(TransportError("unplugged"))
+        transport.opens.put(b"")
+        for _ in range(turns + 2):
+            transport.opens.put(TransportError("no such device"))
+    shown: list[str] = []
+    device = Device(WordDriver(transport), transport)  # type: ignore[arg-type] # its options are options
+    clock = itertools.count(0, SECOND)
+    enrolment = Enrolment(("AS", "KS"))
+    keys, screen = TypedKeys(), Screen(shown.append, large_cards=False)
+    assert not guide(enrolment, device, keys, screen, lambda: next(clock))
+    assert ["one"] == enrolment.codes
+    assert "nothing comes from the scanner, and nobody can type" in shown[-1]
+    assert turns <= next(clock) // SECOND <= turns + 5
 
 
 def test_terminal_shows_the_card_large() -> None:

@@ -99,3 +99,21 @@ def test_unknown_level_is_refused() -> None:
     """An unknown level is refused."""
     with pytest.raises(ValueError, match="expected a level"):
         logs.configure("loud")
+
+
+class Full(io.StringIO):
+    """A stream on a disk without room, or whose reader is gone."""
+
+    def write(self, text: str) -> int:
+        """Refuses it."""
+        raise OSError(28, f"No space left on device for {len(text)} characters")
+
+    def flush(self) -> None:
+        """Refuses, too."""
+        raise BrokenPipeError
+
+
+def test_log_that_can_not_be_written_stops_nobody() -> None:
+    """A line that can't be written is lost, and whoever had something to say goes on."""
+    logs.configure(stream=Full())
+    logs.get("engine").info("said into the void")

@@ -6,6 +6,7 @@ module `scannerd.cli.<name>` bears the command's name. It returns nothing or an 
 
 from __future__ import annotations
 
+import errno
 import os
 import sys
 import traceback
@@ -44,6 +45,7 @@ COMMANDS = {
 """Every command in the order of its daily use, with the line that `--help` shows without importing it."""
 
 _INTERRUPTED = 130
+_NO_ROOM = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO}
 
 
 class ReaderGone(Exception):  # noqa: N818 - no fault of anybody's
@@ -117,7 +119,13 @@ def cli() -> None:
 
 def main(arguments: Sequence[str] | None = None) -> None:
     """Runs a command and ends the process with its exit code; trouble is one line on stderr."""
-    sys.exit(run(sys.argv[1:] if arguments is None else arguments))
+    _stand_in()
+    code = run(sys.argv[1:] if arguments is None else arguments)
+    try:
+        sys.stdout.flush()
+    except OSError:  # told already; the interpreter would try again, and end with a code of its own
+        _reader_is_gone()
+    sys.exit(code)
 
 
 def run(arguments: Sequence[str], group: click.Command = cli) -> int:
@@ -138,14 +146,32 @@ def run(arguments: Sequence[str], group: click.Command = cli) -> int:
         return _INTERRUPTED
     except (BrokenPipeError, ReaderGone):
         return _reader_is_gone()
-    except Exception:  # noqa: BLE001 - the last resort: a fault of ours, told whole
-        traceback.print_exc()
-        return Exit.INTERNAL
+    except Exception as error:  # noqa: BLE001 - the last resort: a fault of ours, told whole
+        return _fault(error)
     return result if isinstance(result, int) else Exit.WELL
 
 
+def _stand_in() -> None:
+    """A stream that whoever started us had closed is the one on which nothing comes and goes."""
+    for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
+        if getattr(sys, name) is None:
+            setattr(sys, name, os.fdopen(os.open(os.devnull, os.O_RDWR), mode))
+
+
+def _fault(error: Exception) -> int:
+    """Tells a fault whole, unless it is only that standard output, which alone has no name, can't be written."""
+    if isinstance(error, OSError) and error.filename is None and error.errno in _NO_ROOM:
+        _reader_is_gone()
+        return _complain(f"the output can't be written: {error.strerror}", Exit.USAGE)
+    traceback.print_exception(error)
+    return Exit.INTERNAL
+
+
 def _complain(line: str, code: Exit) -> int:
-    click.echo(f"scannerd: {line}", err=True)
+    try:
+        click.echo(f"scannerd: {line}", err=True)
+    except OSError:  # nobody can be told; at the end of the process nothing of it may be tried again
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stderr.fileno())
     return code
 
 

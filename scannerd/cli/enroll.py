@@ -57,7 +57,7 @@ def enroll(  # noqa: PLR0913 - the command's options
     """Scan a deck in the order that is shown, and write its codebook when every card has its code.
 
     A code that was seen before is refused at once. u and Enter takes the last card back, q and Enter ends. The daemon
-    must not run meanwhile, as a scanner has one reader.
+    must not run meanwhile, as a scanner has one reader. Where nobody can type it ends when nothing comes for 30 s.
 
     With --check the deck is scanned in any order until q, and compared. Ends with 0, with 1 where the deck is not
     complete or not that of the codebook, or with 2.

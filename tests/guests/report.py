@@ -7,9 +7,8 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from tests.vm.machine import CommandError
-from tests.vm.qmp import QmpError
-from tests.vm.table import TableError
+from tests.guests.guest import GuestError
+from tests.guests.table import TableError
 
 
 class Found:
@@ -41,12 +40,12 @@ class Report:
     def check(self, what: str) -> Iterator[Found]:
         """One check: holds if its body ends without a failure; the next one goes on in any case.
 
-        A machine that has gone is no failure of a check, but the end.
+        A guest that has gone is no failure of a check, but the end.
         """
         found, began = Found(), time.monotonic()
         try:
             yield found
-        except (AssertionError, CommandError, TableError, QmpError) as error:
+        except (AssertionError, GuestError) as error:
             self.failed += 1
             self._print("FAILED", what, [*found.notes, str(error) or "see the line of the assertion"], began)
         else:

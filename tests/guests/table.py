@@ -8,8 +8,7 @@ import time
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from tests.vm.machine import Machine
-from tests.vm.qmp import Value
+from tests.guests.guest import Guest, GuestError, Value
 
 TABLE = "tp-01"
 UNIT = f"scannerd@{TABLE}.service"
@@ -26,7 +25,7 @@ QUIET = 2.0
 """Seconds without a message that are taken for the end of what comes."""
 
 
-class TableError(Exception):
+class TableError(GuestError):
     """The table did not say what it should."""
 
 
@@ -64,7 +63,7 @@ class Entry:
 class Table:
     """Follows the broker from the moment it is made; events are taken one after the other."""
 
-    def __init__(self, machine: Machine) -> None:
+    def __init__(self, machine: Guest) -> None:
         """Starts the follower in the guest; mosquitto runs there."""
         self._machine = machine
         self._events: list[Event] = []
@@ -76,7 +75,7 @@ class Table:
 
     def follow(self) -> None:
         """Starts the follower, after a start of the guest."""
-        follow = f"mosquitto_sub -q 1 -t '{_TOPICS}#' -F '%t %p' >/dev/virtio-ports/events"
+        follow = f"mosquitto_sub -q 1 -t '{_TOPICS}#' -F '%t %p' >{self._machine.events_path}"
         self._machine.run(f'systemd-run --quiet --unit=follower --property=Restart=always sh -c "{follow}"')
 
     # --- what the broker says ---------------------------------------------------------------------------------

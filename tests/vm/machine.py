@@ -3,24 +3,22 @@
 from __future__ import annotations
 
 import base64
-import select
 import shutil
 import subprocess
 import tempfile
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Self
 
-from tests.vm.lines import GoneError, Lines
+from tests.guests.guest import RUN_S, Guest
+from tests.guests.lines import GoneError, Lines
 from tests.vm.qmp import Qmp, QmpError
 
 BOOT_S = 300.0
 CONNECT_S = 60.0
-RUN_S = 60.0
 QUIT_S = 10.0
-PAUSE_S = 0.1
 
 LIMIT_S = 1200
 """QEMU is ended after so long, whatever happens to us."""
@@ -29,12 +27,10 @@ _READY = "ready"  # the name of the saved state
 _BOOT_LINE = "console=ttyS0 quiet loglevel=3 systemd.show_status=0 mitigations=off random.trust_cpu=on"
 
 
-class CommandError(Exception):
-    """A command in the guest ended with another status than 0."""
-
-
-class Machine:
+class Machine(Guest):
     """A running machine; `with` ends it."""
+
+    events_path = "/dev/virtio-ports/events"
 
     def __init__(self, lab: Path, sockets: Path, disk: Path, *, resume: bool) -> None:
         """Starts QEMU.
@@ -101,48 +97,25 @@ class Machine:
         """Saves the state to go on from."""
         self.qmp.monitor(f"savevm {_READY}")
 
-    def run(self, script: str, seconds: float = RUN_S) -> str:
-        """Runs a script in the guest, as root, and returns what it printed.
-
-        Raises:
-            CommandError: its status was not 0.
-            GoneError: it took longer than `seconds`.
-        """
-        return _output(self.ask(script, seconds), script)
-
     def ask(self, script: str, seconds: float = RUN_S) -> tuple[int, str]:
-        """As `run`, but any status will do; returns it too.
+        """Runs a script, as root; returns its status and what it printed.
 
         Raises:
             GoneError: it took longer than `seconds`.
         """
-        self._request(script)
+        self._control.send(base64.b64encode(script.encode()) + b"\n")
         return self._answer(seconds)
 
-    def unpack(self, archive: Path) -> None:
-        """Unpacks a tar of the host into the guest's root."""
+    def put(self, file: Path) -> str:
+        """Copies a file of the host into the guest's /run, and returns its path there."""
+        target, data = f"/run/{file.name}", file.read_bytes()
+        script = f"head -c {len(data)} /dev/virtio-ports/files >{target}"
         files = self._connect("files")
-        self._request(f"head -c {archive.stat().st_size} /dev/virtio-ports/files | tar -xz -C / -f -")
-        files.send(archive.read_bytes())  # the guest is reading already: the socket holds less than that
-        _output(self._answer(RUN_S))
+        self._control.send(base64.b64encode(script.encode()) + b"\n")
+        files.send(data)  # the guest is reading already: the socket holds less than that
+        self._answer(RUN_S)
         files.close()
-
-    def write(self, path: str, content: str | bytes) -> None:
-        """Writes a file of the guest."""
-        data = content.encode() if isinstance(content, str) else content
-        self.run(f"mkdir -p $(dirname {path}); base64 -d <<<'{base64.b64encode(data).decode()}' >{path}")
-
-    def wait(self, what: str, true: Callable[[], bool], seconds: float) -> None:
-        """Asks again and again.
-
-        Raises:
-            CommandError: it did not become true within `seconds`.
-        """
-        end = time.monotonic() + seconds
-        while not true():
-            if time.monotonic() > end:
-                raise CommandError(f"not within {seconds:g} s: {what}")
-            select.select([], [], [], PAUSE_S)
+        return target
 
     def plug(self, name: str, **device: str | bool) -> None:
         """Plugs a USB device of QEMU in; a pull just before may not be through yet."""
@@ -165,22 +138,12 @@ class Machine:
         """Gives the guest our time of day; its own stands where the state was saved."""
         self.run(f"date -s @{time.time():.0f}")
 
-    def _request(self, script: str) -> None:
-        self._control.send(base64.b64encode(script.encode()) + b"\n")
-
     def _answer(self, seconds: float) -> tuple[int, str]:
         status, _, output = self._control.next(seconds).partition(b" ")
         return int(status), base64.b64decode(output).decode("utf-8", "replace")
 
     def _connect(self, name: str) -> Lines:
-        return Lines(self._sockets / name, CONNECT_S)
-
-
-def _output(answer: tuple[int, str], script: str = "") -> str:
-    status, output = answer
-    if status != 0:
-        raise CommandError(f"status {status} of {script.strip()!r}: {output.strip()[-2000:]}")
-    return output
+        return Lines.connected(self._sockets / name, CONNECT_S)
 
 
 def _command(lab: Path, sockets: Path, disk: Path) -> list[str]:

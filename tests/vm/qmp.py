@@ -6,12 +6,9 @@ The protocol is one JSON object a line (QEMU Machine Protocol Specification); ev
 from __future__ import annotations
 
 import json
-from typing import TypeAlias
 
-from tests.vm.lines import Lines
-
-Value: TypeAlias = str | int | float | bool | list["Value"] | dict[str, "Value"] | None
-"""What JSON can say."""
+from tests.guests.guest import GuestError, Value
+from tests.guests.lines import Lines
 
 ANSWER_S = 60.0
 """Saving the state takes the longest, some seconds."""
@@ -19,7 +16,7 @@ ANSWER_S = 60.0
 _KEYS = {"\n": "ret"}
 
 
-class QmpError(Exception):
+class QmpError(GuestError):
     """QEMU refused a command."""
 
 

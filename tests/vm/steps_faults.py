@@ -5,20 +5,17 @@ from __future__ import annotations
 import time
 
 from scannerd.texts import texts
-from tests.vm.bench import CONFIG, PLAN, Bench
-from tests.vm.report import at_most, same
+from tests.guests.report import at_most, same
+from tests.guests.table import QUIET, UNIT
+from tests.vm.bench import CONFIG, PLAN, START_S, Bench
 from tests.vm.steps_plugging import hidraw_nodes
 from tests.vm.steps_rules import typed
-from tests.vm.table import QUIET, UNIT
 
 STOPPED_S = 5.0
 """How long the process stands still; above 2 s what waited is stale, and the watchdog has 30 s."""
 
 WATCHDOG_S = 45.0
 """More than the unit's WatchdogSec."""
-
-START_S = 60.0
-"""In which the daemon is started, in a guest that is slow."""
 
 STOP_S = 5.0
 """In which it ends, after which systemd would still wait as long again."""
@@ -159,4 +156,4 @@ def _has_all_events(bench: Bench) -> None:
         found.note(f"{len(again)} sent again")
         at_most(5, len(again), "events sent again")
     with bench.report.check("`scannerd journal verify` proves the chain"):
-        bench.machine.run("/opt/scannerd/bin/scannerd journal verify -c /etc/scannerd/tp-01.toml")
+        bench.machine.run("scannerd journal verify -c /etc/scannerd/tp-01.toml")

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
+from tests.guests.guest import CommandError
+from tests.guests.report import Found, at_most, same
+from tests.guests.table import QUIET, UNIT, TableError
 from tests.vm.bench import PACE_S, PLAN, Bench
-from tests.vm.machine import CommandError
-from tests.vm.report import Found, at_most, same
 from tests.vm.scanners import ForeignAdapter, Scanner
 from tests.vm.steps_rules import typed
-from tests.vm.table import QUIET, UNIT, TableError
 
 UP_S = 2.0
 """From the link to UP, by the guest's own clock."""

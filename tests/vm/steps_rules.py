@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import json
 
+from tests.guests.report import same
 from tests.vm.bench import RULES, Bench
-from tests.vm.report import same
 
 CONSOLE = "/run/console"
 """What was typed into the guest's console, a line at a time."""
@@ -32,7 +32,7 @@ def typed(bench: Bench) -> str:
 
 def _sees_devices(bench: Bench) -> None:
     with bench.report.check("`scannerd devices` sees a CDC-ACM port and a keyboard") as found:
-        listed = json.loads(bench.machine.run("/opt/scannerd/bin/scannerd devices --json"))
+        listed = json.loads(bench.machine.run("scannerd devices --json"))
         seen = {(one["kind"], one["usb"]["serial"]) for one in listed if one["usb"]}
         same({("serial", "ACM01"), ("input", "WEDGE01")}, seen)
         found.note(", ".join(one["node"] for one in listed))
@@ -42,7 +42,7 @@ def _writes_rules(bench: Bench) -> None:
     for scanner, node in ((bench.acm, "/dev/ttyACM0"), (bench.wedge, _keyboard_node(bench))):
         with bench.report.check(f"`scannerd devices --udev {scanner.name} {node}` writes a rule that makes the link"):
             bench.machine.run(
-                f"/opt/scannerd/bin/scannerd devices --udev {scanner.name} {node} >{RULES}/66-{scanner.name}.rules; "
+                f"scannerd devices --udev {scanner.name} {node} >{RULES}/66-{scanner.name}.rules; "
                 f"udevadm control --reload; udevadm trigger --settle {node}"
             )
             same(node, bench.machine.run(f"realpath /dev/scannerd/{scanner.name}").strip())
