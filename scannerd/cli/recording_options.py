@@ -15,10 +15,11 @@ from scannerd.errors import Exit, UsageError
 from scannerd.registry import Registry
 from scannerd.replay import Line
 from scannerd.scanlog import SECOND
-from scannerd.scanlogs.delivery import EXPECTED, at_home, codebooks, deliver
+from scannerd.scanlogs.delivery import at_home, codebooks, deliver
 from scannerd.scanlogs.excerpt import Excerpt, Excerpts
 from scannerd.scanlogs.tape import Tape, happenings, written
 from scannerd.settings import Config
+from scannerd.verify.corpus import beside
 
 T = TypeVar("T")
 
@@ -49,8 +50,7 @@ class Place(NamedTuple):
         for source in sources:
             if self.output.resolve() == source.resolve():
                 raise UsageError(f"{self.output} is what is read: name another file, a recording is never written over")
-        beside = (self.output.with_suffix(EXPECTED),) if self.expect else ()
-        for file in (self.output, *beside):
+        for file in (self.output, beside(self.output, "event")) if self.expect else (self.output,):
             if file.exists() and not self.force:
                 raise UsageError(f"{file} is there already; --force writes over it")
 

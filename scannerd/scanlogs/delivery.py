@@ -12,9 +12,7 @@ from scannerd.messages import dumps
 from scannerd.replay import Line
 from scannerd.scanlog import Header
 from scannerd.scanlogs.tape import Tape, written
-
-EXPECTED = ".expected.jsonl"
-"""The ending of the events beside a recording."""
+from scannerd.verify.corpus import beside
 
 
 def deliver(
@@ -44,7 +42,7 @@ def deliver(
     tape, companions = _with_companions(tape, output, book, force=force)
     files = [_write(output, written(tape))]
     if expected is not None:
-        files.append(_write(output.with_suffix(EXPECTED), b"".join(dumps(line) + b"\n" for line in expected)))
+        files.append(_write(beside(output, "event"), b"".join(dumps(line) + b"\n" for line in expected)))
     return [*files, *companions]
 
 
