@@ -6,6 +6,8 @@ comma := ,
 ROUNDS ?=
 PYTEST_ARGS ?=
 MUTANTS_ARGS ?=
+FUZZ_SECONDS ?= 60
+TARGET ?=
 BIN := .venv/bin
 PROJECT := pyproject.toml
 # What decides what a card is must be tested to the last branch: the core and the decoders.
@@ -15,7 +17,7 @@ INSTALL := $(BIN)/pip install --quiet --disable-pip-version-check
 # The project itself is installed in place, built by the locked build tool rather than by one fetched for the occasion.
 INSTALL_SELF := $(INSTALL) --no-deps --no-build-isolation --editable .
 
-.PHONY: help demo test lint types unit goldens bench mutants test-vm lock clean
+.PHONY: help demo test lint types unit goldens fuzz bench mutants deb test-package test-vm lock clean
 
 help: ## what can be made here
 	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | expand -t 12
@@ -40,11 +42,23 @@ unit: .venv/.test
 goldens: ## what recordings are expected to give, and how that changed since main or the commit before
 	@.ci/goldens $(SINCE)
 
+# Built from source atheris would want a compiler of its own: where it has no wheel, nothing is searched for.
+fuzz: .venv/.test ## search for inputs that break something, FUZZ_SECONDS=60 in each TARGET; see fuzz/
+	@if PIP_ONLY_BINARY=atheris $(MAKE) --no-print-directory .venv/.fuzz; \
+	then $(BIN)/python -m fuzz --seconds $(FUZZ_SECONDS) $(TARGET); \
+	else echo 'make fuzz: atheris can not be installed here (it has no wheel for this Python or machine): nothing is tried'; fi
+
 bench: .venv/.test ## figures beside a bare loop; see bench/
 	$(BIN)/python -m bench
 
 mutants: .venv/.mutants ## change the core in a thousand ways; each must fail a test. Half an hour; see tests/mutants/
 	$(BIN)/python -m tests.mutants $(MUTANTS_ARGS)
+
+deb: .venv/.test ## the Debian package, into dist/; REVISION=2 for another one of the same version
+	deb/build.sh dist $(REVISION)
+
+test-package: .venv/.test ## install, upgrade and purge the package in a container; needs root and apt, see tests/nspawn/
+	$(BIN)/python -m tests.nspawn
 
 test-vm: .venv/.test ## plug real scanners into a virtual machine; needs root and apt, see tests/vm/
 	$(BIN)/python -m tests.vm
@@ -66,6 +80,7 @@ lock: .venv/.test ## make the lock files afresh from the bounds in pyproject.tom
 	$(INSTALL) pip-tools
 	$(COMPILE) --extra test --output-file requirements/test.txt
 	$(COMPILE) --extra demo --constraint requirements/test.txt --output-file requirements/demo.txt
+	$(COMPILE) --extra fuzz --constraint requirements/test.txt --output-file requirements/fuzz.txt
 	$(COMPILE) --extra test --extra mutants --constraint requirements/test.txt --output-file requirements/mutants.txt
 	$(RUNTIME) --extra display --extra signing --constraint requirements/test.txt --output-file requirements/table.txt
 
