@@ -19,7 +19,7 @@ from tests.crashing import STEPS
 from tests.daemon import BOUND_S, PREFIX, Daemon, StartDaemon, Watcher, let_pass, start_daemon_fixture
 from tests.fakes import SIX
 from tests.journals import REJECTION, opened, record
-from tests.mosquitto import Mosquitto, broker_fixture, start_broker_fixture
+from tests.mosquitto import Mosquitto, StartBroker, broker_fixture, start_broker_fixture
 from tests.test_journal_faults import fill, small_disk
 from tests.wire import Subscriber
 
@@ -29,6 +29,8 @@ QUICK = 'start = "auto"\nmin_gap_ms = 0\nround_gap_ms = 0\nbounce_ms = 0\nmax_at
 ROUNDS = 150
 KILLS = 8
 DEATH_CARDS = 100
+MUCH = 16 * 2**20
+"""Bytes by which a daemon's memory may differ between two starts; a hundred thousand events are several times that."""
 AT_START = {"acknowledged": 3, "marked": 3}
 """Marks that the start itself may make before a card comes."""
 
@@ -249,18 +251,36 @@ def _goes_on(daemon: Daemon, watcher: Watcher) -> None:
 
 
 @pytest.mark.fault(115)
-def test_long_journal_is_folded_before_ready(start_daemon: StartDaemon) -> None:
-    """While a journal of a hundred thousand events is folded systemd is asked to wait, and READY comes once, after."""
-    daemon = start_daemon("mqtt://127.0.0.1:1", start=False)
+def test_long_journal_is_folded_before_ready(start_broker: StartBroker, start_daemon: StartDaemon) -> None:
+    """While a hundred thousand events are folded systemd is asked to wait, and READY comes once, after.
+
+    Nor does memory grow with them, neither while all of them wait for the broker nor while they go out.
+    """
+    broker = start_broker()
+    broker.kill()
+    daemon = start_daemon(broker.url)
+    empty = memory(daemon)
+    daemon.kill()
     with opened(daemon.state_dir) as journal:
         head, records = journal.head, []
         for _ in range(100_000):
             records.append(record(journal.journal_id, head, kind="scan_rejected", round_id=None, data=REJECTION))
             head = Head(records[-1].seq, records[-1].hash)
         journal.append(Batch(records=tuple(records)))
+    since = len(daemon.manager.heard)
     daemon.start()
-    words = [word for _, word in daemon.manager.heard]
+    words = [word for _, word in daemon.manager.heard[since:]]
     assert "EXTEND_TIMEOUT_USEC=30000000" in words[: words.index("READY=1")]
-    assert 0 == daemon.stop()
+    assert memory(daemon) < empty + MUCH
+    broker.start()
+    with Subscriber(broker.port, f"{PREFIX}/event/scan_rejected") as consumer:
+        consumer.wait_for(2_000, BOUND_S)
+    assert memory(daemon) < empty + MUCH
     daemon.manager.drain()
-    assert [daemon.process.pid] == [pid for pid, word in daemon.manager.heard if word == "READY=1"]
+    assert [daemon.process.pid] == [pid for pid, word in daemon.manager.heard[since:] if word == "READY=1"]
+
+
+def memory(daemon: Daemon) -> int:
+    """The memory that the process has had at its height, in bytes."""
+    status = Path(f"/proc/{daemon.process.pid}/status").read_text(encoding="ascii")
+    return int(status.partition("VmHWM:")[2].split()[0]) * 1024
