@@ -3,7 +3,8 @@
     python -m tests.lives CONFIG
 
 It answers with the daemon's process id, and with how the daemon ended once it has: its exit code, or minus the signal.
-A life is all that `scannerd run` does, on the real disk and at the real broker, without the price of a new interpreter.
+A life is all that `scannerd run` does, on the real disk and at the real broker, without the price of a new interpreter
+and of a configuration that is read anew.
 """
 
 from __future__ import annotations
@@ -21,6 +22,7 @@ from typing import NoReturn
 
 from scannerd.app import run
 from scannerd.config import load
+from scannerd.settings import Config
 from tests.daemon import BOUND_S, Daemon
 
 BORN_DEAD = 5
@@ -82,12 +84,11 @@ def lives_of(daemon: Daemon) -> Iterator[Nursery]:
 
 def main() -> None:
     """Forks a daemon for each line."""
-    path = Path(sys.argv[1])
-    load(path)  # the drivers are imported by the way
+    config = load(Path(sys.argv[1]))  # the drivers are imported by the way
     for _ in sys.stdin.buffer:
         child = os.fork()
         if not child:
-            live(path)
+            live(config)
         tell(child)
         tell(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]))
 
@@ -97,11 +98,11 @@ def tell(number: int) -> None:
     print(number, flush=True)  # noqa: T201 - whoever asked for the life reads it
 
 
-def live(path: Path) -> NoReturn:
+def live(config: Config) -> NoReturn:
     """Is the daemon until its end, and never returns."""
     code = BORN_DEAD
     try:
-        run(load(path))
+        run(config)
         code = 0
     except BaseException:  # noqa: BLE001 - the parent's loop must not go on in here
         traceback.print_exc()
