@@ -10,11 +10,10 @@ from pydantic_core import ErrorDetails
 
 from scannerd.errors import ConfigError
 from scannerd.nearest import nearest
+from scannerd.redaction import is_secret, without_userinfo
 from scannerd.toml_lines import Place, line_of
 
 _SHOWN = 60
-_SECRET = ("password", "secret", "token", "pin")
-"""A value whose key holds one of these is never shown."""
 
 
 class Problems:
@@ -83,7 +82,7 @@ def _text(found: ErrorDetails, model: type[BaseModel], known: tuple[str, ...]) -
 
 
 def _shown(key: str, value: object) -> str:
-    if any(word in key for word in _SECRET):
+    if is_secret(key):
         return ""
-    text = repr(value)
+    text = without_userinfo(repr(value))
     return f", found {text if len(text) <= _SHOWN else text[:_SHOWN] + '…'}"

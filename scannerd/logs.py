@@ -16,12 +16,11 @@ from typing import TextIO, TypeAlias, cast
 
 import structlog
 
+from scannerd.redaction import HIDDEN, cleaned, is_secret
+
 Fields: TypeAlias = MutableMapping[str, object]
 """A line of the log before it is written."""
 
-HIDDEN = "[hidden]"
-
-_SECRET = ("password", "passwd", "secret", "token", "credential", "private_key", "pin")
 _PRIORITY = {"critical": 2, "error": 3, "warning": 4, "info": 6, "debug": 7}
 _USUAL = 6
 
@@ -94,8 +93,8 @@ def _adding(always: Mapping[str, object]) -> structlog.typing.Processor:
 
 
 def hide_secrets(_logger: object, _method: str, fields: Fields) -> Fields:
-    """Puts `[hidden]` for each value, at any depth, whose key speaks of a secret."""
-    return {key: HIDDEN if _is_secret(key) else _cleaned(value) for key, value in fields.items()}
+    """Puts `[hidden]` for each value, at any depth, whose key speaks of a secret, and before the host of each URL."""
+    return {key: HIDDEN if is_secret(key) else cleaned(value) for key, value in fields.items()}
 
 
 def with_priority(_logger: object, _method: str, fields: Fields) -> str:
@@ -126,14 +125,3 @@ def _number(level: str) -> int:
     if number is None:
         raise ValueError(f"expected a level: debug, info, warning or error, found {level!r}")
     return number
-
-
-def _is_secret(key: str) -> bool:
-    words = key.lower().replace("-", "_")
-    return any(word in words.split("_") or (len(word) > 3 and word in words) for word in _SECRET)  # noqa: PLR2004 - pin
-
-
-def _cleaned(value: object) -> object:
-    if isinstance(value, Mapping):
-        return {key: HIDDEN if _is_secret(str(key)) else _cleaned(item) for key, item in value.items()}
-    return [_cleaned(item) for item in value] if isinstance(value, list) else value

@@ -12,6 +12,7 @@ import pytest
 import structlog
 
 from scannerd import logs
+from scannerd.redaction import HIDDEN
 
 
 @pytest.fixture(autouse=True)
@@ -77,9 +78,9 @@ def test_secrets_are_hidden_at_any_depth() -> None:
     logs.configure(stream=stream, environ={})
     logs.get("x").info("said", password="p1", pin="p2", mqtt={"Auth-Token": "p3", "user": "u"}, many=[{"secret": "p4"}])
     line = json.loads(stream.getvalue())
-    assert [logs.HIDDEN] * 2 == [line["password"], line["pin"]]
-    assert {"Auth-Token": logs.HIDDEN, "user": "u"} == line["mqtt"]
-    assert [{"secret": logs.HIDDEN}] == line["many"]
+    assert [HIDDEN] * 2 == [line["password"], line["pin"]]
+    assert {"Auth-Token": HIDDEN, "user": "u"} == line["mqtt"]
+    assert [{"secret": HIDDEN}] == line["many"]
 
 
 def test_words_that_only_look_like_secrets_are_shown() -> None:

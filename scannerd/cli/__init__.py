@@ -40,6 +40,7 @@ COMMANDS = {
     "watch": "Show the table in a terminal, live.",
     "pin": "Set the PIN of the supervisor's page.",
     "doctor": "Look for what is wrong with this machine, with remedies.",
+    "support": "Pack one file for a report, without secrets.",
     "schema": "Print the contract as JSON Schema or AsyncAPI.",
 }
 """Every command in the order of its daily use, with the line that `--help` shows without importing it."""

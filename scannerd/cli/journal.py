@@ -145,13 +145,7 @@ def verify_command(where: Path, *, keys: tuple[Path, ...], as_json: bool) -> Non
     if on_terminal:
         click.echo(err=True)
     if as_json:
-        found = [{"seq": finding.seq, "why": finding.why} for finding in findings.found]
-        summary = {"table": findings.table, "journal": findings.journal, "events": findings.events}
-        head = {"seq": findings.head.seq, "hash": findings.head.hash}
-        trimmed = {"seq": findings.trimmed.seq, "hash": findings.trimmed.hash} if findings.trimmed.seq else None
-        proved = {"trimmed": trimmed, "signed": findings.signed, "unsigned_to": findings.unsigned_to or None}
-        judged = {"sound": findings.sound, "count": findings.count, "findings": found}
-        _put(_dumped(summary | {"head": head} | proved | judged))
+        _put(_dumped(findings.as_json()))
     else:
         for finding in findings.found:
             _put(f"{'journal' if finding.seq is None else f'seq {finding.seq}'}: {finding.why}".encode())

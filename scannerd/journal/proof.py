@@ -9,7 +9,7 @@ last that may go, and stands in the chain itself. The rest is proved from there.
 from __future__ import annotations
 
 import sqlite3
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from itertools import chain
 from typing import TYPE_CHECKING
 
@@ -79,6 +79,21 @@ class Findings:
     def sound(self) -> bool:
         """Whether every row is proved."""
         return self.count == 0
+
+    def as_json(self) -> dict[str, object]:
+        """The findings for programs."""
+        return {
+            "table": self.table,
+            "journal": self.journal,
+            "events": self.events,
+            "head": asdict(self.head),
+            "trimmed": asdict(self.trimmed) if self.trimmed.seq else None,
+            "signed": self.signed,
+            "unsigned_to": self.unsigned_to or None,
+            "sound": self.sound,
+            "count": self.count,
+            "findings": [asdict(finding) for finding in self.found],
+        }
 
 
 @dataclass(frozen=True, slots=True)

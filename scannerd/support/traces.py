@@ -1,0 +1,87 @@
+"""What a table left behind and shows now: the last recordings, the files of its state, and the figures of its pages."""
+
+from __future__ import annotations
+
+import http.client
+import stat
+from collections.abc import Callable, Iterator
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import BinaryIO, Final, TypeAlias
+
+from scannerd.support.bundle import Item, as_json
+
+Fetch: TypeAlias = Callable[[str, int, str], bytes]
+"""Asks a host and port for a path over HTTP; raises OSError where nobody answers well."""
+
+_LEAST: Final = 4_096
+"""Bytes of a recording that are worth being looked at."""
+_PATIENCE_S: Final = 5.0
+_LARGEST_ANSWER: Final = 4 * 1024 * 1024
+
+
+def recordings(folder: Path, table: str, budget: int) -> Iterator[Item]:
+    """The last recordings, the newest first, until `budget` bytes are full; of one that is larger, its end.
+
+    Raises:
+        OSError: the folder or a recording can't be read.
+    """
+    for path in sorted(folder.glob(f"{table}-*.scanlog"), reverse=True):
+        if budget < _LEAST:
+            return
+        with path.open("rb") as file:
+            content = _end(file, path.stat().st_size, budget)
+        whole = len(content) == path.stat().st_size
+        budget -= len(content)
+        yield Item(f"recordings/{path.name if whole else f'{path.stem}.end.scanlog'}", content)
+
+
+def _end(file: BinaryIO, size: int, budget: int) -> bytes:
+    """All of a recording, or its header and as many of its last lines as there is room for."""
+    if size <= budget:
+        return file.read(budget)
+    header = file.readline(budget)
+    file.seek(max(file.tell(), size - (budget - len(header))))
+    file.readline()  # the rest of a line that was cut
+    return header + file.read(budget - len(header))
+
+
+def state(folder: Path) -> Iterator[Item]:
+    """The names, sizes and times of what lies in the state directory.
+
+    Raises:
+        OSError: it can't be read.
+    """
+    found = []
+    for path in sorted(folder.rglob("*")):
+        status = path.lstat()
+        at = datetime.fromtimestamp(status.st_mtime, UTC).isoformat(timespec="seconds")
+        kind, owner = stat.filemode(status.st_mode), f"{status.st_uid}:{status.st_gid}"
+        found.append({"name": str(path.relative_to(folder)), "bytes": status.st_size, "changed_at": at, "mode": kind})
+        found[-1]["owner"] = owner
+    yield Item("state.json", as_json({"folder": str(folder), "files": found}))
+
+
+def metrics(host: str, port: int, fetch: Fetch) -> Iterator[Item]:
+    """The figures of a daemon that runs, as Prometheus reads them."""
+    yield Item("metrics.txt", fetch(host, port, "/metrics"))
+
+
+def fetch(host: str, port: int, path: str) -> bytes:
+    """Asks for a page.
+
+    Raises:
+        OSError: nobody answers, or not with a page.
+    """
+    connection = http.client.HTTPConnection(host, port, timeout=_PATIENCE_S)
+    try:
+        connection.request("GET", path)
+        answer = connection.getresponse()
+        content = answer.read(_LARGEST_ANSWER)
+    except http.client.HTTPException as error:
+        raise OSError(f"{host}:{port} does not speak HTTP: {error!r}") from error
+    finally:
+        connection.close()
+    if answer.status != http.client.OK:
+        raise OSError(f"{host}:{port}{path} answers {answer.status} {answer.reason}")
+    return content
