@@ -55,6 +55,12 @@ class Texts:
             conflict_slot=self.slot(prompt.conflict_slot),
         )
 
+    @property
+    def alphabet(self) -> str:
+        """Every character that its texts need."""
+        parts = (self.prompts, self.reasons, self.hands, *self.words.values())
+        return "".join(sorted({letter for part in parts for text in part.values() for letter in text}))
+
     def slot(self, name: str | None) -> str:
         """A slot or a hand as the dealer knows it; empty for None."""
         return f"{self.hands.get(name[0], name[0])}{name[1:]}" if name else ""

@@ -24,12 +24,13 @@ class Terminal:
     """
 
     def __init__(self, folder: Path, arguments: Sequence[str], **environment: str) -> None:
-        """Starts the command; its exit code is on the screen once it has ended."""
+        """Starts the command; its exit code is on the screen once it has ended. `TERM` is what it takes this to be."""
         self._folder = folder
         pipe = folder / "written"
         os.mkfifo(pipe)
         self._written = os.open(pipe, os.O_RDWR | os.O_NONBLOCK)
-        command = shlex.join([sys.executable, "-m", "scannerd", *arguments])
+        term = [f"TERM={environment['TERM']}"] if "TERM" in environment else []  # tmux sets its own
+        command = shlex.join(["env", *term, sys.executable, "-m", "scannerd", *arguments])
         own = {"PYTHONPATH": os.pathsep.join(sys.path), "LANG": "C.UTF-8", "LC_ALL": "C.UTF-8", **environment}
         passed = [part for key, value in own.items() for part in ("-e", f"{key}={value}")]
         self.tmux("new-session", "-d", "-x", "80", "-y", "24", *passed, f"{command}; echo ended $?; exec cat")

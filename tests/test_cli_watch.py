@@ -30,7 +30,7 @@ def test_view_is_written_once_where_there_is_no_terminal(
     """Into a pipe the table is written once as it is, in the language that is asked for; that ends with 0."""
     daemon = start_daemon(broker.url)
     with Watcher(broker.port) as watcher:
-        watcher.wait_for_shown("status", state="online")
+        watcher.wait_for_shown("status", scanners={"shoe": "up"})
     assert Exit.WELL == run(["watch", "-c", str(daemon.config), "--language", "pt", "--timeout", "15"])
     assert "Leitores:  shoe ligado" in written(capsys)
     assert Exit.WELL == run(["watch", "--mqtt", broker.url, "--table", "tp-01", "--timeout", "15"])

@@ -68,6 +68,39 @@ def test_table_is_watched_and_held_through_its_pages(
     assert [True] == [b'"by":"Ana"' in record.body for record in held]
 
 
+def test_terminal_without_the_languages_letters_is_told_in_plain_ones(
+    broker: Mosquitto, start_daemon: StartDaemon, tmp_path: Path
+) -> None:
+    """Over ssh with the locale `C` a card still has its suit and a Ukrainian view is in English, with no odd byte."""
+    daemon = with_pages(start_daemon(broker.url, start=False))
+    where = ["-c", str(daemon.config), "--language", "uk"]
+    with terminal(tmp_path, "watch", *where, LC_ALL="C", LANG="C") as shown:
+        shown.wait_for("shoe connected")
+        daemon.send("AS")
+        shown.wait_for("A1[ AS ]", ">> Deal the next card: B1", ">B1[ ?? ]<")
+        shown.keys("q")
+        shown.wait_for("ended 0")
+    (tmp_path / "terminal").rename(tmp_path / "first")
+    with terminal(tmp_path, "watch", *where) as shown:
+        shown.wait_for("А1[ A♠ ]", ">> Роздайте наступну карту: Б1")  # noqa: RUF001 - Cyrillic letters are meant
+        shown.keys("q")
+        shown.wait_for("ended 0")
+
+
+@pytest.mark.parametrize(
+    ("term", "told"),
+    [("vt100", ">> No connection"), ("dumb", "cursor can't be moved"), ("nonsense", "(TERM=nonsense)")],
+)
+def test_terminal_that_can_t_be_drawn_on_is_told(tmp_path: Path, term: str, told: str) -> None:
+    """An old terminal without colours is enough; one that can't move its cursor, or that nobody knows, is exit 2."""
+    where = ["--mqtt", f"mqtt://127.0.0.1:{free_port()}", "--table", "tp-01"]
+    with terminal(tmp_path, "watch", *where, TERM=term) as shown:
+        shown.wait_for(told)
+        if term == "vt100":
+            shown.keys("q")
+        shown.wait_for("ended 0" if term == "vt100" else "ended 2")
+
+
 def test_view_lives_without_network_and_follows_the_size(
     broker: Mosquitto, start_daemon: StartDaemon, tmp_path: Path
 ) -> None:
@@ -114,7 +147,7 @@ def test_several_tables_are_watched_from_the_broker_alone(
         shown.type("10d")
         shown.wait_for("Reason:")
         shown.type("torn code")
-        shown.wait_for("Deal the next card: A2", "Entered by hand  B1  TD  Ana", "tp-01: Done: Enter card")
+        shown.wait_for("Deal the next card: A2", "Entered by hand  B1  TD  torn code  Ana", "tp-01: Done: Enter card")
         entered = watcher.wait_for_event("card_accepted", 2)
         shown.keys("a")
         shown.wait_for("All tables", "1 ! tp-02  No round  Waiting", "tp-01  Dealing  Deal the next card: A2")

@@ -68,6 +68,9 @@ def watch(  # noqa: PLR0913 - a command line's options, by name
     rights let you, the right to act being the right to write on the topic of the command.
 
     \b
+    Over ssh a terminal that lacks the letters of the language gets English, and cards as AS, TD, 2C: set LANG=C.UTF-8.
+
+    \b
     Examples:
       scannerd watch -c /etc/scannerd/tp-01.toml
       scannerd watch -c /etc/scannerd/tp-01.toml -c /etc/scannerd/tp-02.toml
@@ -89,9 +92,10 @@ def watch(  # noqa: PLR0913 - a command line's options, by name
         utf8 = (sys.stdout.encoding or "").upper().replace("-", "") == "UTF8"
         known = written_once(sources, words, timeout, click.echo, symbols=utf8)
         return Exit.WELL if known else Exit.DIFFERENCE
-    from scannerd.watching.terminal import watch as watch_live  # noqa: PLC0415 - a machine may lack curses
+    from scannerd.watching import terminal  # noqa: PLC0415 - a machine may lack curses
 
-    watch_live(sources, words, colour=not os.environ.get("NO_COLOR") if colour is None else colour)
+    shown = words if terminal.fits(words.alphabet, terminal.charset()) else texts("en")
+    terminal.watch(sources, shown, colour=not os.environ.get("NO_COLOR") if colour is None else colour)
     return Exit.WELL
 
 

@@ -25,6 +25,7 @@ class Session:
     def __init__(self, sources: Sequence[Source], words: Texts, wake: Callable[[], None]) -> None:
         """Nothing is known yet; `wake` is called, from any thread, when a letter has come."""
         self._sources = {source.table: source for source in sources}
+        self._opened: list[Source] = []
         self._letters: queue.SimpleQueue[Letter] = queue.SimpleQueue()
         self._wake = wake
         guards = {source.table: source.guard for source in sources}
@@ -34,10 +35,11 @@ class Session:
         """Begins to listen to all tables."""
         for source in self._sources.values():
             source.open(self.post)
+            self._opened.append(source)
 
     def close(self) -> None:
-        """Leaves all tables."""
-        for source in self._sources.values():
+        """Leaves all tables that it listens to."""
+        for source in self._opened:
             source.close()
 
     def post(self, letter: Letter) -> None:

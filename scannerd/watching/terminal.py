@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import codecs
 import contextlib
 import curses
 import locale
@@ -46,22 +47,51 @@ def watch(sources: Sequence[Source], words: Texts, *, colour: bool) -> None:
     Raises:
         UsageError: this terminal can't move its cursor.
     """
+    _require_cursor()
     with contextlib.ExitStack() as stack:
         wake = _alarm_clock(stack)
         session = Session(sources, words, wake.ring)
         with contextlib.suppress(KeyboardInterrupt):
             try:
-                curses.setupterm()
                 curses.wrapper(lambda screen: _Screen(screen, session, wake, colour=colour).run())
             except curses.error as trouble:
-                raise UsageError(f"this terminal can't be drawn on ({trouble}): see TERM, or use --once") from trouble
+                raise _undrawable(str(trouble)) from trouble
             finally:
                 session.close()
 
 
-def locale_has_symbols() -> bool:
-    """Whether the terminal's locale has the signs of the suits."""
-    return locale.getpreferredencoding(do_setlocale=False).upper().replace("-", "") == "UTF8"
+def _require_cursor() -> None:
+    try:
+        curses.setupterm()
+    except curses.error as trouble:
+        raise _undrawable(str(trouble)) from trouble
+    if curses.tigetstr("cup") is None:
+        raise _undrawable("its cursor can't be moved")
+
+
+def _undrawable(why: str) -> UsageError:
+    kind = os.environ.get("TERM", "")
+    return UsageError(f"this terminal (TERM={kind}) can't be drawn on: {why}; set TERM to what it is, or use --once")
+
+
+def charset() -> str:
+    """The characters that the terminal's locale has, as Python names their encoding.
+
+    Python itself speaks UTF-8 under the locale `C` too; curses does not, and would leave out what it can't write.
+    """
+    try:
+        return codecs.lookup(locale.nl_langinfo(locale.CODESET)).name
+    except LookupError:
+        return "ascii"
+
+
+def fits(text: str, encoding: str) -> bool:
+    """Whether an encoding has every character of a text."""
+    try:
+        text.encode(encoding)
+    except UnicodeEncodeError:
+        return False
+    return True
 
 
 class _Alarm:
@@ -108,7 +138,8 @@ class _Screen:
     def __init__(self, screen: curses.window, session: Session, wake: _Alarm, *, colour: bool) -> None:
         self._screen, self._session, self._wake = screen, session, wake
         self._attributes = _attributes(colour=colour)
-        self._symbols = locale_has_symbols()
+        self._charset = charset()
+        self._symbols = fits("♠♥♦♣", self._charset)
 
     def run(self) -> None:
         with contextlib.suppress(curses.error):
@@ -150,7 +181,8 @@ class _Screen:
         with contextlib.suppress(curses.error):  # writing into the last cell is an error, though it is written
             self._screen.move(row, 0)
             for span in line:
-                self._screen.addstr(span.text, self._attributes[span.style])
+                text = span.text.encode(self._charset, "replace").decode(self._charset)
+                self._screen.addstr(text, self._attributes[span.style])
 
 
 def _attributes(*, colour: bool) -> dict[Style, int]:
