@@ -85,4 +85,4 @@ lock: .venv/.test ## make the lock files afresh from the bounds in pyproject.tom
 	$(RUNTIME) --extra display --extra signing --constraint requirements/test.txt --output-file requirements/table.txt
 
 clean:
-	rm -rf .venv .coverage .mypy_cache .pytest_cache .ruff_cache .hypothesis dist build
+	rm -rf .venv .coverage .fuzz .mypy_cache .pytest_cache .ruff_cache .hypothesis dist build

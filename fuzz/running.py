@@ -1,0 +1,108 @@
+"""Searches in processes of their own, and what came of them."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import sys
+from collections.abc import Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from hashlib import sha256
+from pathlib import Path
+
+from fuzz.target import Target
+
+GRACE_S = 120
+"""Seconds beyond its time after which a search is ended: it imports and reads its corpus before it begins."""
+
+_ROOT = Path(__file__).resolve().parent.parent
+_INPUTS = re.compile(r"number_of_executed_units: (\d+)|^#(\d+)\t", re.MULTILINE)
+_COVERAGE = re.compile(r" cov: (\d+)")
+_LINES_SHOWN = 30
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What came of the search in one target.
+
+    Attributes:
+        name: the target.
+        failed: it ended otherwise than by its time.
+        log: the last lines that it said.
+        inputs: how many it tried.
+        coverage: how many places in the code they reached.
+        artifact: the input that broke something; None: none did.
+    """
+
+    name: str
+    failed: bool
+    log: str
+    inputs: int
+    coverage: int
+    artifact: Path | None
+
+    def keep(self, target: Target, folder: Path) -> str:
+        """Writes what was found to a folder, and says where, what is wrong and what to do."""
+        assert self.artifact is not None, "asked only where there is one"  # noqa: S101 - the caller looked
+        data = self.artifact.read_bytes()
+        kept = target.kept(data)
+        folder.mkdir(parents=True, exist_ok=True)
+        stem = folder / f"{self.name}-{sha256(data).hexdigest()[:8]}"
+        file, plain = stem.with_name(stem.name + kept.suffix), stem.with_name(f"{stem.name}.input")
+        file.write_bytes(kept.content)
+        plain.write_bytes(data)
+        again = f"Try it: .venv/bin/python -m fuzz {self.name} --try {plain}"
+        return f"{self._fault()}\nWritten: {file}\n{again}\n{kept.advice.format(file=file)}"
+
+    def _fault(self) -> str:
+        """What the process said of it: the exception, or that it took too long or too much."""
+        for line in self.log.splitlines():
+            if re.match(r"\s*[\w.]+(Error|Exception|Unusable|Exit|InvalidOperation)\b", line):
+                return line.strip()
+        return next((line for line in self.log.splitlines() if "libFuzzer" in line), "see the log")
+
+
+@dataclass(frozen=True)
+class Search:
+    """One target, to be searched for so many seconds; its files are in a folder of its own."""
+
+    name: str
+    folder: Path
+    seconds: int
+
+    def run(self) -> Outcome:
+        """Runs it to its end."""
+        home = self.folder / self.name
+        for old in _artifacts(home):
+            old.unlink()  # what was found before is kept elsewhere
+        command = [sys.executable, "-m", "fuzz.search", self.name, str(home), str(self.seconds)]
+        ended = subprocess.run(  # noqa: S603 - our own module
+            command,
+            cwd=_ROOT,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            check=False,
+            timeout=self.seconds + GRACE_S,
+        )
+        said = ended.stdout.decode(errors="replace")
+        home.mkdir(parents=True, exist_ok=True)
+        (home / "log").write_text(said, encoding="utf-8")
+        return Outcome(
+            self.name,
+            ended.returncode != 0,
+            "\n".join(said.splitlines()[-_LINES_SHOWN:]),
+            max((int(one or other) for one, other in _INPUTS.findall(said)), default=0),
+            max(map(int, _COVERAGE.findall(said)), default=0),
+            next(iter(_artifacts(home)), None),
+        )
+
+
+def run_all(searches: Sequence[Search], jobs: int) -> Iterator[Outcome]:
+    """Runs searches, so many at a time, and yields what came of them, in their order."""
+    with ThreadPoolExecutor(jobs) as pool:
+        yield from pool.map(Search.run, searches)
+
+
+def _artifacts(home: Path) -> list[Path]:
+    return sorted(path for path in (home / "artifacts").glob("*-*") if not path.name.startswith("slow-unit"))
