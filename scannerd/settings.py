@@ -42,7 +42,12 @@ def _file_name(text: str) -> str:
     return text
 
 
-def _table_id(text: str) -> str:
+def table_id(text: str) -> str:
+    """The text, if a table may be called so.
+
+    Raises:
+        ValueError: it may not.
+    """
     if not (1 <= len(text) <= 64 and set(text) <= set("abcdefghijklmnopqrstuvwxyz0123456789-_")):  # noqa: PLR2004
         raise ValueError("expected 1 to 64 of a-z 0-9 - _")
     return text
@@ -79,7 +84,7 @@ def _scanner_name(text: str) -> str:
 class Table(Section):
     """Section `[table]`."""
 
-    id: Annotated[str, AfterValidator(_table_id)]
+    id: Annotated[str, AfterValidator(table_id)]
     """The table's name, in topics and events: 1 to 64 of a-z 0-9 - _."""
 
     game: str = "teen-patti-20-20"

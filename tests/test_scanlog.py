@@ -78,6 +78,7 @@ def test_the_header_is_read() -> None:
     [
         ({"scanlog": 2}, "f:1: scanlog: "),
         ({"table": 7}, "f:1: table: "),
+        ({"table": "TP 01"}, "f:1: table: expected 1 to 64 of a-z 0-9 - _"),
         ({"recorded_at": "2026-11-30T02:45:00"}, "f:1: recorded_at: "),
         ({"recorded_at": "9999-12-31T00:00:00Z"}, "f:1: recorded_at: "),
         ({"round": {"bounce": 1}}, "f:1: round.bounce: "),

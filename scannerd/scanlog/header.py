@@ -5,9 +5,9 @@ from __future__ import annotations
 from datetime import UTC, datetime
 from typing import Annotated, Literal
 
-from pydantic import AwareDatetime, BaseModel, ConfigDict, Field
+from pydantic import AfterValidator, AwareDatetime, BaseModel, ConfigDict, Field
 
-from scannerd.settings import Round
+from scannerd.settings import Round, table_id
 
 
 class Header(BaseModel):
@@ -27,7 +27,7 @@ class Header(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid")
 
     scanlog: Literal[1]
-    table: str
+    table: Annotated[str, AfterValidator(table_id)]
     game: str
     recorded_at: Annotated[AwareDatetime, Field(lt=datetime(9000, 1, 1, tzinfo=UTC))]
     round: Round = Round()

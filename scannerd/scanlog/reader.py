@@ -76,7 +76,7 @@ class ScanlogReader:
         except ValidationError as invalid:
             first = invalid.errors()[0]
             where = ".".join(str(part) for part in first["loc"])
-            self._fail(f"{where}: {first['msg']}")
+            self._fail(f"{where}: {first['msg'].removeprefix('Value error, ')}")
         except (ValueError, RecursionError):
             self._fail('not a recording: the first line is a header such as {"scanlog":1,"table":"tp-01",…}')
 
