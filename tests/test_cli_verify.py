@@ -68,6 +68,15 @@ def test_prompts_are_compared_where_they_stand_beside(tmp_path: Path, capsys: py
     assert '  prompt.code: expected "complete", told "wait"' in capsys.readouterr().out.splitlines()
 
 
+def test_an_empty_file_of_prompts_expects_none(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """An empty file of prompts differs in each prompt that is told, and in no event; `--update` fills it."""
+    prompts = write_lines(pair(tmp_path, "x", OPENED, ACE, KING).with_suffix(".prompts.jsonl"), [])
+    assert Exit.DIFFERENCE == run(["verify", str(tmp_path)])
+    told = capsys.readouterr().out
+    assert 3 == told.count(f'{prompts}: not expected: {{"t":')
+    assert 3 == told.count('"prompt":{')
+
+
 def test_an_unusable_recording_is_named(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """A recording that can't be used ends the command with 2, after the others were verified."""
     pair(tmp_path, "a", OPENED, KING)

@@ -71,21 +71,25 @@ class Comparison:
         self._wanted: deque[Wanted] = deque()
         self._told: deque[Told] = deque()
 
-    def take(self, told: Told) -> None:
+    def take(self, told: Told) -> bool:
         """Compares the next line of a kind that the file holds.
+
+        Returns:
+            Whether it is the one expected.
 
         Raises:
             ExpectedError: the file's next line can't be used.
         """
         if not self._told:
             wanted = self._wanted.popleft() if self._wanted else next(self._lines, None)
-            if wanted is not None and self._agree(wanted, told):
-                return
+            if wanted is not None and (wanted.text == told.text or self._agree(wanted, told)):
+                return True
             if wanted is not None:
                 self._wanted.appendleft(wanted)
         self._told.append(told)
         if len(self._told) == AHEAD:
             self._part()
+        return False
 
     def finish(self) -> None:
         """Nothing more is told: what the file still expects is missing.

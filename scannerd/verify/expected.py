@@ -57,14 +57,18 @@ class Expected:
         kinds: what the file holds, and so what is compared.
     """
 
-    def __init__(self, path: Path) -> None:
+    def __init__(self, path: Path, if_empty: Kind = "event") -> None:
         """Looks through the whole file.
+
+        Args:
+            path: the file.
+            if_empty: what an empty one expects none of.
 
         Raises:
             ExpectedError: it can't be read, or a line of it is neither event nor prompt.
         """
         self.path = path
-        self.kinds = frozenset(map(self._kind, self)) or frozenset({"event"})
+        self.kinds = frozenset(map(self._kind, self)) or frozenset({if_empty})
 
     def __iter__(self) -> Iterator[Wanted]:
         """The lines in their order, without empty ones.

@@ -103,11 +103,12 @@ def compare(  # noqa: PLR0913 - the last two have defaults
     with reading(recording, warn) as reader:
         for number, told in enumerate(told_by(reader, recording, registry, warn, prompts=bool(takers["prompt"]))):
             events += told.kind == "event"
+            agree = True
             for comparison in takers[told.kind]:
-                comparison.take(told)
+                agree &= comparison.take(told)
             if number % TOLD_EVERY == 0:
                 came(reader.position)
-            if not whole and all(one.full for one in findings):
+            if not (agree or whole) and all(one.full for one in findings):
                 return events, [replace(one, ended=True) for one in findings]
     for comparison in comparisons:
         comparison.finish()

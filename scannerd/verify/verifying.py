@@ -58,7 +58,7 @@ class _Run:
     def compare(self) -> None:
         """Compares with the files that are there; the events' must be."""
         files = {what: beside(self._recording, what) for what in EXPECTED}
-        there = {what: Expected(file) for what, file in files.items() if file.exists()}
+        there = {what: Expected(file, what) for what, file in files.items() if file.exists()}
         if there:
             self._events, found = compare(
                 self._recording,
