@@ -78,12 +78,13 @@ LONG: tuple[Fault, ...] = (Way.killed, Way.paused, Way.delayed)
 
 
 @contextmanager
-def dealing(broker: Mosquitto, start_daemon: StartDaemon) -> Iterator[tuple[Way, Daemon, Follower]]:
+def dealing(broker: Mosquitto, start_daemon: StartDaemon, protocol: int = 5) -> Iterator[tuple[Way, Daemon, Follower]]:
     """A daemon behind a proxy, and an engine at the broker itself; at the end the engine has what the journal has."""
     with ExitStack() as stack:
         proxy = stack.enter_context(proxy_to(broker.port))
         daemon = start_daemon(f"mqtt://127.0.0.1:{proxy.port}", QUICK, start=False)
-        daemon.config.write_text(daemon.config.read_text().replace("[mqtt]", f"[mqtt]\nkeepalive_s = {KEEPALIVE_S}"))
+        mqtt = f"[mqtt]\nprotocol = {protocol}\nkeepalive_s = {KEEPALIVE_S}"
+        daemon.config.write_text(daemon.config.read_text().replace("[mqtt]", mqtt))
         follower = stack.enter_context(Follower(broker.port, daemon.state_dir))
         daemon.start()
         follower.wait_for("scanner_up")
@@ -97,21 +98,21 @@ def dealing(broker: Mosquitto, start_daemon: StartDaemon) -> Iterator[tuple[Way,
 
 
 @pytest.mark.parametrize(
-    ("fault", "saving"),
+    ("fault", "saving", "protocol"),
     [
-        (Way.killed, True),
-        (Way.killed, False),
-        (Way.paused, False),
-        (Way.cut, False),
-        (Way.delayed, False),
-        (Way.swallowed, False),
+        (Way.killed, True, 5),
+        (Way.killed, False, 4),
+        (Way.paused, False, 5),
+        (Way.cut, False, 4),
+        (Way.delayed, False, 5),
+        (Way.swallowed, False, 4),
     ],
 )
 def test_fault_in_mid_round(
-    start_broker: StartBroker, start_daemon: StartDaemon, fault: Fault, *, saving: bool
+    start_broker: StartBroker, start_daemon: StartDaemon, fault: Fault, *, saving: bool, protocol: int
 ) -> None:
     """The round is dealt to its end whatever befalls the broker, and the engine is told of each card once, in order."""
-    with dealing(start_broker(persistence=saving), start_daemon) as (way, daemon, follower):
+    with dealing(start_broker(persistence=saving), start_daemon, protocol) as (way, daemon, follower):
         daemon.send(*SIX[:2])
         follower.wait_for("card_accepted", 2)
         with fault(way):
