@@ -69,7 +69,8 @@ class Folder:
         return size >= self.file_bytes * times
 
     def tidy(self) -> None:
-        """Gives the oldest up until there is room for one more."""
+        """Makes the folder where it is missing, and gives the oldest up until there is room for one more."""
+        self.path.mkdir(mode=0o750, exist_ok=True)
         for path in self.kept()[: -self.files + 1 or None]:
             path.unlink(missing_ok=True)
 

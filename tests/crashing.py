@@ -8,6 +8,8 @@ is only in the process: the card, the transaction, the word that it is written, 
 * `synced`: they are on the disk, and nobody was told.
 * `acknowledged`: they were told and the broker has them, and the mark is not on the disk.
 * `marked`: the mark is on the disk.
+
+At the step `stuck` it does not die, but its engine stands still for ever where it would be `decided`.
 """
 
 from __future__ import annotations
@@ -16,6 +18,7 @@ import os
 import signal
 import sqlite3
 import sys
+import threading
 from pathlib import Path
 from typing import TypeAlias
 
@@ -28,6 +31,7 @@ from scannerd.journal.records import Meta
 from scannerd.lock import TableLock
 from scannerd.systemd import Notifier
 
+STUCK = "stuck"
 STEPS = ("decided", "unsynced", "synced", "acknowledged", "marked")
 Step: TypeAlias = str
 
@@ -42,6 +46,7 @@ class DyingJournal(Journal):
         """Writes, and dies before or after it where that is the step."""
         cards = any(record.type == "card_accepted" for record in batch.records)
         self._reach("decided", when=cards)
+        self._reach(STUCK, when=cards)
         self._reach("acknowledged", when=batch.cursor is not None)
         super().append(batch)
         self._reach("synced", when=cards)
@@ -54,7 +59,9 @@ class DyingJournal(Journal):
     def _reach(self, step: Step, *, when: bool) -> None:
         if when and step == self.step:
             self.left -= 1
-            if self.left == 0:
+            if self.left == 0 and step == STUCK:
+                threading.Event().wait()
+            elif self.left == 0:
                 os.kill(os.getpid(), signal.SIGKILL)
 
 

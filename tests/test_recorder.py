@@ -113,6 +113,7 @@ def test_a_disk_that_fails_stops_nothing(tmp_path: Path) -> None:
     for path in folder.iterdir():
         path.unlink()
     folder.rmdir()
+    folder.write_text("in the way")
     recorder.write(Chunk(1, "shoe", b"AS\r\n"))
     recorder.stop()
     assert 1 == recorder.dropped
@@ -141,10 +142,11 @@ def test_a_file_that_cant_be_made_is_told_before_anything_runs(tmp_path: Path) -
 def test_a_folder_that_cant_be_written_stops_no_table(tmp_path: Path) -> None:
     """A capture that can't begin says so once, and records from when its folder can be written."""
     folder = tmp_path / "recordings"
+    folder.write_text("in the way")
     recorder = Recorder(header(), Folder(folder, "tp-01", file_bytes=9_000, files=8), lambda: 0)
     with capture_logs() as lines:
         recorder.start()
-        folder.mkdir()
+        folder.unlink()
         recorder.write(Chunk(1, "shoe", b"AS\r\n"))
         recorder.stop()
     assert ["the recording can't be written"] == [line["event"] for line in lines]

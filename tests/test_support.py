@@ -32,6 +32,7 @@ from tests.journals import filled, harm, opened, record
 
 __all__ = ["start_daemon_fixture"]
 
+CLOCK = "T100000000000Z"
 NOON = datetime(2026, 11, 30, 12, tzinfo=UTC)
 CONFIG = """\
 [table]
@@ -280,13 +281,13 @@ def test_recordings_are_bounded(tmp_path: Path) -> None:
     """The newest recordings are inside as far as there is room; of one that is too large its header and its end."""
     lines = [b'{"scanlog":1}', *(b'{"t":%d}' % number for number in range(2000))]
     for day in range(3):
-        (tmp_path / f"tp-01-2026110{day}.scanlog").write_bytes(b"\n".join(lines) + b"\n")
-    (tmp_path / "tp-02-20261130.scanlog").write_bytes(b"another table's")
-    size = (tmp_path / "tp-01-20261100.scanlog").stat().st_size
+        (tmp_path / f"tp-01-2026110{day}{CLOCK}.scanlog").write_bytes(b"\n".join(lines) + b"\n")
+    (tmp_path / f"tp-01-b-20261130{CLOCK}.scanlog").write_bytes(b"another table's")
+    size = (tmp_path / f"tp-01-20261100{CLOCK}.scanlog").stat().st_size
 
     found = {item.name: item.content for item in recordings(tmp_path, "tp-01", size + 5_000)}
-    assert ["recordings/tp-01-20261102.scanlog", "recordings/tp-01-20261101.end.scanlog"] == list(found)
-    end = found["recordings/tp-01-20261101.end.scanlog"]
+    assert [f"recordings/tp-01-20261102{CLOCK}.scanlog", f"recordings/tp-01-20261101{CLOCK}.end.scanlog"] == list(found)
+    end = found[f"recordings/tp-01-20261101{CLOCK}.end.scanlog"]
     assert 4_900 < len(end) <= 5_000
     assert [lines[0], *lines[-len(end.splitlines()) + 1 :]] == end.splitlines()
     assert [] == list(recordings(tmp_path, "tp-01", 0))
@@ -421,7 +422,9 @@ def _repeat(folder: Path, secret: str) -> None:
         one = record(journal.journal_id, journal.head, kind="round_held", data={"reason": secret, "by": None})
         journal.append(Batch(records=(one,)))
     line = json.dumps({"t": 1, "command": "hold", "args": {"id": "c", "reason": secret}})
-    (folder / "recordings/tp-01-2.scanlog").write_text(f'{{"scanlog":1}}\n{line}\n', encoding="utf-8")
+    (folder / "recordings/tp-01-20261130T110000000000Z.scanlog").write_text(
+        f'{{"scanlog":1}}\n{line}\n', encoding="utf-8"
+    )
 
 
 def test_credentials_are_looked_for_everywhere(tmp_path: Path) -> None:

@@ -198,6 +198,7 @@ def _possible(text: str) -> set[str]:
         return set()
     quoted = {part for found in _QUOTED.finditer(text) for part in found.groups() if part}
     bare = {part.strip() for part in _QUOTED.split(text) if part}
+    bare |= {word for word in text.split() if not word.isalpha()}  # a plain word stands in other lines, too
     with suppress(tomllib.TOMLDecodeError):
         bare |= set(_texts(tomllib.loads(f"value = {text}")))
     return {part for part in {text} | quoted | bare if len(part) >= _LONG}

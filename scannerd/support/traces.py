@@ -9,6 +9,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import BinaryIO, Final, TypeAlias
 
+from scannerd.recorder import Folder
 from scannerd.support.bundle import Item, as_json
 
 Fetch: TypeAlias = Callable[[str, int, str], bytes]
@@ -26,7 +27,7 @@ def recordings(folder: Path, table: str, budget: int) -> Iterator[Item]:
     Raises:
         OSError: the folder or a recording can't be read.
     """
-    for path in sorted(folder.glob(f"{table}-*.scanlog"), reverse=True):
+    for path in reversed(Folder(folder, table, file_bytes=1, files=2).kept()):
         if budget < _LEAST:
             return
         with path.open("rb") as file:
