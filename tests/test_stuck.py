@@ -26,8 +26,8 @@ SILENCE_S = 3.0
 
 @pytest.mark.fault(109)
 def test_stuck_engine_is_killed_and_nothing_is_lost(broker: Mosquitto, start_daemon: StartDaemon) -> None:
-    """An engine that stands still says no more that it lives, though all else runs; after systemd has ended it the round
-    goes on at the card that was not written.
+    """An engine that stands still says no more that it lives, though all else runs; once systemd has ended it the
+    round goes on at the card that was not written.
     """
     daemon = start_daemon(broker.url, start=False)
     with Watcher(broker.port) as watcher:
