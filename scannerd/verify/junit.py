@@ -32,7 +32,7 @@ def write(path: Path, outcomes: Sequence[Outcome]) -> None:
 
 def _case(outcome: Outcome) -> ET.Element:
     recording = outcome.recording
-    names = {"classname": _text(str(recording.parent)), "name": _text(recording.stem)}
+    names = {"classname": _text(str(recording.parent)), "name": _text(recording.stem), "file": _text(str(recording))}
     case = ET.Element("testcase", names, time=f"{outcome.seconds:.3f}")
     if outcome.error is not None:
         ET.SubElement(case, "error", message=_text(outcome.error))
