@@ -82,3 +82,10 @@ def test_guide_to_drivers_shows_the_example_that_is_tested() -> None:
     assert 2 == len(shown)
     for text in shown:
         assert text in there
+
+
+@pytest.mark.parametrize("path", DOCS, ids=lambda path: path.name)
+def test_tests_exist(path: Path) -> None:
+    """Each test that a guide names as a proof is there."""
+    for file, name in re.findall(r"`(tests/\w+\.py)::(\w+)`", path.read_text(encoding="utf-8")):
+        assert f"\ndef {name}(" in (ROOT / file).read_text(encoding="utf-8"), name
