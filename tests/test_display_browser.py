@@ -102,6 +102,8 @@ def test_supervisors_text_stands_out(show: Show, page: Page) -> None:
         assert page.locator(f"tr:has-text('{word}')").count(), word
     page.click("#do-enter")
     assert [] == faint(page)
+    page.select_option("#rank", "A")
+    page.select_option("#suit", "S")
     page.fill("#reason", "worn")
     page.keyboard.press("Enter")
     says(page, "#told", "Not done")

@@ -107,7 +107,12 @@ def test_card_that_does_not_read_is_entered_by_hand(live: LiveTable, page: Page)
     sign_in(page, live.url, PIN)
     page.click("#do-enter:enabled")
     assert ["B1"] == page.locator("#slot option").all_inner_texts()
+    assert ("", "") == (page.input_value("#rank"), page.input_value("#suit")), (
+        "no card stands there before it is chosen"
+    )
     page.select_option("#rank", "T")
+    page.click("#ask button[type=submit]")
+    says(page, "#told", "Choose rank and suit.")
     page.select_option("#suit", "D")
     page.click("#ask button[type=submit]")
     says(page, "#told", "A reason is needed.")
@@ -127,6 +132,8 @@ def test_page_tells_what_the_table_refuses(live: LiveTable, page: Page) -> None:
     """A card that lies already is refused by the table in its own words, and what was typed stays to be mended."""
     office(live, page, "AS")
     page.click("#do-enter:enabled")
+    page.select_option("#rank", "A")
+    page.select_option("#suit", "S")
     page.fill("#reason", "worn card")
     page.keyboard.press("Enter")
     says(page, "#told", "Not done: AS is in A1")

@@ -59,7 +59,7 @@ function start(name) {
   tell("");
   if (ACTIONS[name].asks.length === 0) { send(name, {}); return; }
   asking = name;
-  at("reason").value = "";
+  for (const field of ["rank", "suit", "reason"]) at(field).value = "";
   renderAsk();
   at({ slot: "slot", reason: "reason" }[ACTIONS[name].asks[0]]).focus();
 }
@@ -76,8 +76,9 @@ function renderAsk() {
   if (asking === "rescan") options.push(new Option(words().supervisor.rescan_all, "all"));
   keep(at("slot"), options);
   const names = words().cards;
-  keep(at("rank"), [...RANKS].map((rank) => new Option(names[rank] ?? (rank === "T" ? "10" : rank), rank)));
-  keep(at("suit"), [...SUITS].map((suit) => new Option(names[suit], suit)));
+  const none = () => new Option("–", "");  // no card is entered because it stood there first
+  keep(at("rank"), [none(), ...[...RANKS].map((rank) => new Option(names[rank] ?? (rank === "T" ? "10" : rank), rank))]);
+  keep(at("suit"), [none(), ...[...SUITS].map((suit) => new Option(names[suit], suit))]);
 }
 
 // The keyboard goes on where it came from.
@@ -231,7 +232,11 @@ at("ask").addEventListener("submit", (event) => {
   const { asks, needs } = ACTIONS[asking];
   const fields = {};
   if (asks.includes("slot")) fields.slot = at("slot").value;
-  if (asks.includes("card")) fields.card = at("rank").value + at("suit").value;
+  if (asks.includes("card")) {
+    const lacking = ["rank", "suit"].find((part) => !at(part).value);
+    if (lacking) { tell(words().supervisor.card_needed); at(lacking).focus(); return; }
+    fields.card = at("rank").value + at("suit").value;
+  }
   if (at("reason").value.trim()) fields.reason = at("reason").value.trim();
   if (needs && !fields.reason) { tell(words().supervisor.reason_needed); at("reason").focus(); return; }
   send(asking, fields);
