@@ -6,7 +6,9 @@ from pathlib import Path
 
 import pytest
 
+from scannerd.core.events import BrokerChanged, Noticed, ScannerWentUp, Stopping
 from scannerd.verify.outcome import Wish
+from scannerd.verify.picturing import event_in_words
 from scannerd.verify.verifying import verify
 from tests.small_recordings import HEADER, read, write, write_lines
 
@@ -112,12 +114,20 @@ def test_silence_is_shown(tmp_path: Path) -> None:
 
 
 def test_a_lost_device_is_shown(tmp_path: Path) -> None:
-    """What goes down and comes back is shown in the state, and a command's entry without bytes."""
+    """A scanner that went down is shown with why, the half frame that it dropped, and in the state after it."""
     down = {"t": 2, "scanner": "desk", "event": "down", "detail": "EIO"}
     lines = explained(tmp_path, [], chunk(1, "A"), down)
-    assert "event       t 2: ScannerWentDown" in lines
+    assert "event       t 2: desk is down: EIO; half frame dropped: 41" in lines
     assert "rule        down: The scanner can't be read -> `scanner_down`" in lines
     assert "after       away: desk" in lines
+
+
+def test_the_daemon_s_own_events_have_a_word() -> None:
+    """What never comes in a recording can be said all the same, for those who show live events."""
+    assert "the daemon's own: Stopping" == event_in_words(Stopping(0, "SIGTERM"))
+    assert "desk is up" == event_in_words(ScannerWentUp(0, "desk"))
+    assert "the broker is away" == event_in_words(BrokerChanged(0, up=False))
+    assert "notice cut_card of desk" == event_in_words(Noticed(0, "desk", "cut_card"))
 
 
 def test_a_command_is_shown(tmp_path: Path) -> None:

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import fields
-from typing import TypeAlias
+from typing import TypeAlias, assert_never
 
-from scannerd.contract import BadFrame, CardRead, NoRead, Notice, Reading
+from scannerd.contract import BadFrame, CardRead, NoRead, Notice, Reading, Reply
 from scannerd.core import decisions as d
 from scannerd.core import events as e
 from scannerd.core.state import MS, Round, State
@@ -39,16 +39,19 @@ def _text(data: bytes) -> str:
 
 def reading_in_words(reading: Reading) -> str:
     """What a decoder made of bytes."""
-    if isinstance(reading, CardRead):
-        hand = f" for hand {reading.hand}" if reading.hand else ""
-        return f"code {reading.code!r}{hand}, from {_frame(reading.raw)}"
-    if isinstance(reading, NoRead):
-        return f"no read, {reading.detail!r}, from {_frame(reading.raw)}"
-    if isinstance(reading, BadFrame):
-        return f"no frame: {reading.detail}, from {_frame(reading.raw)}"
-    if isinstance(reading, Notice):
-        return f"notice {reading.kind} {reading.detail!r}, from {_frame(reading.raw)}"
-    return f"a reply to the device: {_frame(reading.data)}"
+    match reading:
+        case CardRead():
+            return f"code {reading.code!r}{_of_hand(reading.hand)}, from {_frame(reading.raw)}"
+        case NoRead():
+            return f"no read, {reading.detail!r}, from {_frame(reading.raw)}"
+        case BadFrame():
+            return f"no frame: {reading.detail}, from {_frame(reading.raw)}"
+        case Notice():
+            return f"notice {reading.kind} {reading.detail!r}, from {_frame(reading.raw)}"
+        case Reply():
+            return f"a reply to the device: {_frame(reading.data)}"
+        case _ as never:
+            assert_never(never)
 
 
 def _frame(raw: bytes) -> str:
@@ -65,14 +68,19 @@ def event_in_words(event: e.Event) -> str:  # noqa: PLR0911 - one line an event
             return " ".join(filter(None, words)) + _late(event.stale)
         case e.Noticed():
             return f"notice {event.kind} of {event.scanner} {event.detail}".strip()
+        case e.ScannerWentUp() | e.ScannerWentDown():
+            link = "up" if isinstance(event, e.ScannerWentUp) else "down"
+            return f"{event.scanner} is {link}{f': {event.detail}' if event.detail else ''}"
         case e.Command():
             return f"command {event.name} by {event.by or 'nobody named'} {dumps(event.fields).decode()}"
         case e.BrokerChanged():
             return f"the broker is {'back' if event.up else 'away'}"
         case e.Deadline():
             return "a deadline has come"
-        case _:
-            return type(event).__name__
+        case e.Started() | e.Stopping() | e.AlarmChanged() | e.ClockJumped() | e.SelfCheck() | e.Trimming():
+            return f"the daemon's own: {type(event).__name__}"
+        case _ as never:
+            assert_never(never)
 
 
 def _of_hand(hand: str | None) -> str:
