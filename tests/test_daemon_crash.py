@@ -20,6 +20,7 @@ from tests.daemon import BOUND_S, PREFIX, Daemon, StartDaemon, Watcher, let_pass
 from tests.fakes import SIX
 from tests.journals import REJECTION, opened, record
 from tests.mosquitto import Mosquitto, StartBroker, broker_fixture, start_broker_fixture
+from tests.proxy import proxy_to
 from tests.test_journal_faults import fill, small_disk
 from tests.wire import Subscriber
 
@@ -161,6 +162,29 @@ def test_crash_between_acknowledgement_and_mark(broker: Mosquitto, start_daemon:
         assert 1 == len({message.payload for message in watcher.on(topic)})
         daemon.send("KH")
         watcher.wait_for_event("card_accepted", 2)
+
+
+def test_killed_before_the_acknowledgement(broker: Mosquitto, start_daemon: StartDaemon) -> None:
+    """What the broker has taken and the daemon never heard of goes out again after a kill, as the same bytes."""
+    with proxy_to(broker.port) as proxy, Watcher(broker.port) as watcher:
+        daemon = start_daemon(f"mqtt://127.0.0.1:{proxy.port}", QUICK, start=False)
+        start_dealing(daemon, watcher)
+        watcher.wait_for_shown("status", outbox={"depth": 0, "oldest_at": None})
+        proxy.swallowing = True
+        daemon.send("AS")
+        watcher.wait_for_event("round_opened")
+        proxy.wait_for_swallowed(1)
+        daemon.kill()
+        proxy.swallowing = False
+        start_dealing(daemon, watcher)
+        topic = f"{PREFIX}/event/round_opened"
+        watcher.wait(lambda: len(watcher.on(topic)) > 1)
+        daemon.send("KH")
+        watcher.wait_for_event("card_accepted", 2)
+        assert 0 == daemon.stop()
+        watcher.wait_for_event("daemon_stopped")
+    told = dict.fromkeys(message.payload for message in watcher.on(f"{PREFIX}/event/"))
+    assert [record.body for record in daemon.records()] == list(told)
 
 
 def test_full_disk(broker: Mosquitto, start_daemon: StartDaemon, tmp_path: Path) -> None:
