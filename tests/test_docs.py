@@ -89,3 +89,19 @@ def test_tests_exist(path: Path) -> None:
     """Each test that a guide names as a proof is there."""
     for file, name in re.findall(r"`(tests/\w+\.py)::(\w+)`", path.read_text(encoding="utf-8")):
         assert f"\ndef {name}(" in (ROOT / file).read_text(encoding="utf-8"), name
+
+
+def test_no_clause_is_quoted_that_was_not_read() -> None:
+    """The page about standards claims no certification, and names no clause of a text that could not be read."""
+    text = (ROOT / "docs" / "standards.md").read_text(encoding="utf-8")
+    assert "no claim of certification" in text
+    assert [] == re.findall(r"\b\d+\.\d+\.\d+\b", text.partition("## GLI-19")[2])
+
+
+@pytest.mark.parametrize("file", ["operators.md", "standards.md"])
+def test_options_and_sections_exist(file: str) -> None:
+    """Each section and each alarm that a guide names in code is one of the configuration, or of the contract."""
+    text = (ROOT / "docs" / file).read_text(encoding="utf-8")
+    sections = {"table", "scanner", "round", "mqtt", "display", "record", "journal", "alarms"}
+    assert set() == set(re.findall(r"`\[([a-z]+)\]", text)) - sections
+    assert set() == set(re.findall(r"[aA]larms? `([a-z_]+)`", text)) - ALARMS
