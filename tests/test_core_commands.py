@@ -8,7 +8,7 @@ from scannerd.core import decisions as d
 from scannerd.core import events as e
 from scannerd.core.cards import Card
 from scannerd.core.commands import COMMANDS
-from scannerd.core.state import RECENT_ROUNDS, Rules
+from scannerd.core.state import Rules
 from tests.core_table import TWO_SLOTS, Table, auto
 
 
@@ -141,7 +141,7 @@ def test_a_round_id_is_not_given_twice() -> None:
 def test_a_round_id_is_remembered_for_a_thousand_rounds() -> None:
     """An id is refused while it is among the last 1,000, and not longer."""
     table = Table()
-    for number in range(RECENT_ROUNDS):
+    for number in range(1_000):
         table.command(number, "open", round=f"r-{number}")
         table.command(number, "void")
     assert ["refused bad_round_id"] == table.command(5_000, "open", round="r-0")

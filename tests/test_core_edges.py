@@ -1,0 +1,79 @@
+"""Edges of the rules: small changes of the core that no other test would notice."""
+
+from __future__ import annotations
+
+from scannerd.core import decisions as d
+from scannerd.core import events as e
+from scannerd.core.games import TEEN_PATTI_20_20
+from scannerd.core.state import Rules, Setup, State
+from scannerd.core.validator import decide
+from tests.core_table import TWO_SLOTS, Table, auto, gist, micros
+
+
+def again(text: str) -> str:
+    """The same text as another object: what comes from a journal, a scanner or a command is never the plan's own."""
+    return "".join(list(text))
+
+
+def test_table_begins_idle_and_offline() -> None:
+    """Before anything is known a table is idle, its time begins at 0, and the broker is taken to be away."""
+    begun = State(Setup("tp-01", TEEN_PATTI_20_20, Rules(), ("shoe",)))
+    assert ("idle", 0, False) == (begun.phase, begun.active_at, begun.broker_up)
+
+
+def test_every_rejection_of_a_round_is_counted() -> None:
+    """A completed round tells how many of its reads were refused."""
+    table = Table(TWO_SLOTS).opened().dealt(["AS"])
+    for ms in (3_000, 4_000, 5_000):
+        table.read(ms, "AS")
+    table.read(6_000, "KH")
+    table.wait(7_000)
+    assert [3] == [one.rejections for one in table.told if isinstance(one, d.RoundCompleted)]
+
+
+def test_last_card_is_taken_for_lying_there_no_longer_than_the_gap() -> None:
+    """A card that was last seen longer ago than the gap between rounds opens the next one."""
+    table = auto(TWO_SLOTS)
+    table.read(300, "AS")
+    table.read(600, "KH")
+    assert ["completed at 750", "opened tp-01/2", "accepted A1 KH try 1"] == table.read(6_001, "KH")
+
+
+def test_multi_read_is_over_after_the_gap() -> None:
+    """A card that comes long after two cards that were too close to each other is a card."""
+    table = Table().opened()
+    table.read(1_000, "AS")
+    assert ["withdrawn A1 AS multi_read", "rejected multi_read A1 try 1"] == table.read(1_100, "KH")
+    assert ["accepted A1 QD try 2"] == table.read(3_301, "QD")
+
+
+def test_same_card_at_once_is_no_second_card() -> None:
+    """Without a bounce time the card just accepted, read again at once, is a duplicate and no multi-read."""
+    table = Table(rules=Rules(bounce_ms=0)).opened()
+    table.read(1_000, "AS")
+    assert ["rejected duplicate B1"] == table.read(1_050, again("AS"))
+    assert {"A1": "AS"} == table.cards
+
+
+def test_slots_are_known_by_name_after_a_restart_too() -> None:
+    """The last card's slot comes from the journal then, and two cards too close to each other are still two."""
+    table = Table().opened()
+    table.read(1_000, "AS")
+    assert table.state.last is not None
+    table.state = table.state._replace(last=table.state.last._replace(slot=again("A1")))
+    assert ["withdrawn A1 AS multi_read", "rejected multi_read A1 try 1"] == table.read(1_100, "KH")
+    assert TEEN_PATTI_20_20.slots[0] == TEEN_PATTI_20_20.slot(again("A1"))
+
+
+def test_hundreds_of_tries_may_be_allowed() -> None:
+    """The limit of tries holds the round at that try, however many it allows."""
+    table = Table(rules=Rules(max_attempts=300)).opened()
+    assert table.state.round is not None
+    table.state = table.state._replace(round=table.state.round._replace(tries={"A1": 299}))
+    assert ["rejected no_read A1 try 300", "held rescan_limit"] == table.failed(1_000)
+
+
+def test_deadline_told_late_is_decided_all_the_same() -> None:
+    """A process that looks late completes the round all the same."""
+    table = Table(TWO_SLOTS).opened().dealt(["AS", "KH"])
+    assert ["completed at 9000"] == [gist(one) for one in decide(table.state, e.Deadline(micros(9_000)))]
