@@ -136,8 +136,10 @@ class Comparison:
 
 def _agree_again(wanted: list[Line], told: list[Line]) -> tuple[int, int]:
     """How many lines of each side come before the nearest two that agree; all, if none do."""
+    wanted_at, told_at = ([line.get("t") for line in lines] for lines in (wanted, told))  # most are told apart by it
     for distance in range(1, len(wanted) + len(told) - 1):
         for skip in range(max(0, distance - len(told) + 1), min(distance, len(wanted) - 1) + 1):
-            if not unequal(wanted[skip], told[distance - skip]):
-                return skip, distance - skip
+            at = distance - skip
+            if wanted_at[skip] == told_at[at] and not unequal(wanted[skip], told[at]):
+                return skip, at
     return len(wanted), len(told)
