@@ -5,8 +5,10 @@ from __future__ import annotations
 import json
 import os
 import pty
+import signal
 import subprocess
 import sys
+from contextlib import ExitStack
 from pathlib import Path
 from xml.etree import ElementTree as ET
 
@@ -203,6 +205,22 @@ def test_progress_is_shown_on_a_terminal(tmp_path: Path) -> None:
         os.close(ours)
         os.close(theirs)
     assert b"1 as expected" in done.stdout
+
+
+def test_ctrl_c_waits_for_no_recording(tmp_path: Path) -> None:
+    """Whoever interrupts a verification is not kept waiting by what its processes are at."""
+    recordings = [tmp_path / f"{name}.scanlog" for name in ("a", "b")]
+    for endless in recordings:
+        os.mkfifo(endless)
+        write_lines(endless.with_suffix(".expected.jsonl"), [])
+    command = [sys.executable, "-m", "scannerd", "verify", str(tmp_path), "--jobs", "2"]
+    with subprocess.Popen(command, cwd=ROOT, stderr=subprocess.PIPE) as process, ExitStack() as writers:
+        for endless in recordings:
+            writers.enter_context(endless.open("wb"))  # waits until a process reads it
+        process.send_signal(signal.SIGINT)
+        assert 130 == process.wait(60)
+        assert process.stderr is not None
+        assert b"Traceback" not in process.stderr.read()
 
 
 def test_our_own_corpus_is_as_expected() -> None:

@@ -40,12 +40,15 @@ def verify_all(
         yield from _one_by_one(recordings, wish, came)
         return
     behind: Synchronized[int] = multiprocessing.Value("q", 0)
+    others = set(multiprocessing.active_children())
     with ProcessPoolExecutor(min(jobs, len(recordings)), initializer=_begin, initargs=(behind,)) as pool:
         try:
             waiting = {pool.submit(_in_pool, one, wish) for one in largest_first(recordings)}
             yield from _as_they_come(waiting, lambda: came(behind.value))
-        except BaseException:  # Ctrl-C, or whoever asked has enough: what is not begun never is
+        except BaseException:  # Ctrl-C, or whoever asked has enough: a long recording is not waited for
             pool.shutdown(wait=False, cancel_futures=True)
+            for process in set(multiprocessing.active_children()) - others:
+                process.terminate()
             raise
 
 
