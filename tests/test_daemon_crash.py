@@ -79,7 +79,7 @@ def start_dealing(daemon: Daemon, consumer: Subscriber, *dying: str) -> None:
     def is_up() -> bool:
         return any(b'"scanner_up"' in one.payload and one.payload not in known for one in consumer.messages[mark:])
 
-    consumer.wait(is_up)
+    consumer.wait(is_up, 2 * BOUND_S)
 
 
 def test_killed_at_any_moment(broker: Mosquitto, start_daemon: StartDaemon) -> None:
@@ -178,7 +178,7 @@ def test_killed_before_the_acknowledgement(broker: Mosquitto, start_daemon: Star
         proxy.swallowing = False
         start_dealing(daemon, watcher)
         topic = f"{PREFIX}/event/round_opened"
-        watcher.wait(lambda: len(watcher.on(topic)) > 1)
+        watcher.wait(lambda: len(watcher.on(topic)) > 1, BOUND_S)
         daemon.send("KH")
         watcher.wait_for_event("card_accepted", 2)
         assert 0 == daemon.stop()
