@@ -208,6 +208,21 @@ def test_cards_are_named_in_the_pages_language(show: Show, page: Page) -> None:
     } == cards(page)
 
 
+def test_pages_begin_in_the_tables_language_until_somebody_chooses(show: Show, page: Page) -> None:
+    """The configuration's language is the first one, also after a reload of it; who has chosen another keeps that."""
+    show.display.speak("ms")
+    page.goto(show.url)
+    page.wait_for_selector("html[lang=ms]")
+    assert "Edarkan kad seterusnya: A1" == see(page, "deal")
+    page.goto(f"{show.url}supervisor")
+    says(page, "h1", "Penyelia, meja tp-01")
+    page.select_option("#language", "es")
+    says(page, "h1", "Supervisor, mesa tp-01")
+    page.goto(show.url)
+    page.wait_for_selector("html[lang=es]")
+    assert "Reparta la siguiente carta: A1" == see(page, "deal")
+
+
 def test_supervisors_page_as_a_screen_reader_tells_it(show: Show, page: Page) -> None:
     """The actions, what they ask for, and each round with its table are named."""
     show.deal("AS")

@@ -25,6 +25,7 @@ from tests.browsing import (
     says,
     see,
 )
+from tests.cable import cable_to
 from tests.live_table import LiveTable, live_fixture  # noqa: F401 - pytest finds it by name
 from tests.showing import Browser as Client
 
@@ -124,6 +125,20 @@ def test_daemon_that_stands_still_is_noticed(live: LiveTable, page: Page) -> Non
     with live.standing_still():
         see(page, "lost")
     see(page, "deal")
+
+
+def test_pulled_network_cable_is_noticed_and_forgotten(live: LiveTable, page: Page) -> None:
+    """A screen whose cable is pulled says so though no connection ends, and shows the table again once it is back."""
+    live.opened("AS")
+    with cable_to(live.port) as cable:
+        page.goto(f"http://127.0.0.1:{cable.port}/")
+        see(page, "deal")
+        cable.pull()
+        see(page, "lost")
+        live.dealt("KH")
+        cable.plug()
+        assert "Deal the next card: A2" == see(page, "deal")
+        assert 2 == page.locator(".face").count()
 
 
 def test_scanner_is_named_where_it_is_lost(live: LiveTable, page: Page) -> None:

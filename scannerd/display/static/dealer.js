@@ -1,8 +1,8 @@
 // The dealer's page. It shows what the daemon says and decides nothing: the sentence comes ready in every language.
 
 import { element, face, spoken } from "./cards.js";
+import { follow } from "./stream.js";
 
-const SILENCE_MS = 3500;
 const REFUSED_MS = 4000;
 const at = (id) => document.getElementById(id);
 
@@ -24,13 +24,11 @@ let language = "en";
 let latest = null;
 let hello = null;
 let lost = true;
-let heard = 0;
 let refusedSeq = null;
 let refusedFor = null;
 let refusedTimer = 0;
 let shape = "";
 let shownCards = {};
-let source = null;
 
 const words = () => texts[language];
 const fill = (text, blanks) => text.replace(/\{(\w+)\}/g, (whole, key) => blanks[key] ?? whole);
@@ -250,37 +248,23 @@ function toggleSound() {
 
 // --- the line to the daemon ---
 
-function setLost(now) {
-  if (lost === now) return;
-  lost = now;
-  render();
-}
-
-function alive() {
-  heard = performance.now();
-  if (latest) setLost(false);
-}
-
 function listen() {
-  source?.close();
-  source = new EventSource("/events");
-  source.addEventListener("hello", (event) => {
-    const told = JSON.parse(event.data);
-    if (hello && hello.version !== told.version) location.reload();
-    hello = told;
-    choose(new URLSearchParams(location.search).get("lang") ?? store.get("scannerd-language") ?? told.language);
-  });
-  source.addEventListener("show", (event) => {
-    latest = JSON.parse(event.data);
-    lost = !latest.prompt;
-    heard = performance.now();
-    render();
-    hearRefused(latest.refused);
-  });
-  source.addEventListener("beat", alive);
-  source.addEventListener("error", () => {
-    setLost(true);
-    if (source.readyState === EventSource.CLOSED) setTimeout(listen, 1000);
+  follow({
+    hello: (told) => {
+      if (hello && hello.version !== told.version) location.reload();
+      hello = told;
+      choose(new URLSearchParams(location.search).get("lang") ?? store.get("scannerd-language") ?? told.language);
+    },
+    show: (told) => {
+      latest = told;
+      lost = !told.prompt;
+      render();
+      hearRefused(told.refused);
+    },
+    lost: () => {
+      lost = true;
+      render();
+    },
   });
 }
 
@@ -300,7 +284,6 @@ async function begin() {
   at("language").replaceChildren(...Object.entries(texts).map(([key, found]) => new Option(found.name, key)));
   choose(store.get("scannerd-language") ?? "en");
   listen();
-  setInterval(() => { if (performance.now() - heard > SILENCE_MS) setLost(true); }, 250);
 }
 
 at("language").addEventListener("change", (event) => {

@@ -1,5 +1,7 @@
 // What the supervisor's pages share: words, the language, asking the daemon, and cards in short.
 
+import { follow } from "./stream.js";
+
 export const at = (id) => document.getElementById(id);
 export const fill = (text, blanks) => text.replace(/\{(\w+)\}/g, (whole, key) => blanks[key] ?? whole);
 
@@ -80,15 +82,14 @@ function choose(wanted, render) {
   render();
 }
 
+// `heard` gets what is on show, or null while nobody knows.
 function listen(render, heard) {
-  const source = new EventSource("/events");
-  source.addEventListener("hello", (event) => {
-    page.hello = JSON.parse(event.data);
-    choose(store.get("scannerd-language") ?? page.hello.language, render);
-  });
-  source.addEventListener("show", (event) => heard(JSON.parse(event.data)));
-  source.addEventListener("error", () => {
-    heard(null);
-    if (source.readyState === EventSource.CLOSED) setTimeout(() => listen(render, heard), 1000);
+  follow({
+    hello: (told) => {
+      page.hello = told;
+      choose(store.get("scannerd-language") ?? told.language, render);
+    },
+    show: heard,
+    lost: () => heard(null),
   });
 }
