@@ -32,6 +32,7 @@ make_environment() {
     "${pip[@]}" --require-hashes --only-binary :all: --requirement "$tree/requirements/table.txt"
     # By name, from a folder: a file that is named would be told, with its path, in the installed metadata.
     "${pip[@]}" --no-deps --no-index --find-links "$work/wheels" scannerd
+    "$tools/pip" --python "$root$home/bin/python" check >/dev/null || { echo "make lock has been forgotten" >&2; return 1; }
     rm -r "$root$home/include"
     find "$root$home/bin" -mindepth 1 ! -name 'python*' ! -name scannerd ! -name teen-patti-engine -delete
     sed -i "1s|.*|#!$home/bin/python|" "$root$home"/bin/{scannerd,teen-patti-engine}

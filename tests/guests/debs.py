@@ -6,6 +6,9 @@ import os
 import shutil
 import subprocess
 import sys
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -32,9 +35,14 @@ class Debs:
     next_version: str
 
 
-def built(folder: Path) -> Debs:
-    """Builds both below `folder`, anew."""
-    shutil.rmtree(folder, ignore_errors=True)
+@contextmanager
+def built() -> Iterator[Debs]:
+    """Builds both, in a folder that is deleted at the end."""
+    with tempfile.TemporaryDirectory() as folder:
+        yield _both(Path(folder))
+
+
+def _both(folder: Path) -> Debs:
     copied = folder / "tree"
     shutil.copytree(TREE, copied, ignore=shutil.ignore_patterns(".*", "__pycache__", "dist", "build"))
     line = (copied / _VERSION).read_text(encoding="utf-8")

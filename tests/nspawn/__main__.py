@@ -17,7 +17,7 @@ from tests.nspawn.container import NoContainerError, started
 ROOT = Path(__file__).parents[1] / "guests/root.sh"
 ROOT_S = 900
 
-TOOLS = {"systemd-nspawn": "systemd-container", "nsenter": "util-linux", "debootstrap": "debootstrap"}
+TOOLS = {"systemd-nspawn": "systemd-container", "debootstrap": "debootstrap", "/usr/bin/python3": "python3"}
 """What is needed, and the Debian package that has it."""
 
 
@@ -39,8 +39,8 @@ def _checked() -> int:
         raise NoContainerError(f"this machine lacks the Debian packages {', '.join(missing)}")
     if subprocess.run(["/bin/bash", ROOT, lab() / "root"], check=False, timeout=ROOT_S).returncode != 0:
         raise NoContainerError("no Debian tree could be made for it; see above")
-    report, debs = Report(), built(lab() / "debs")
-    with started(lab() / "root") as container:
+    report = Report()
+    with built() as debs, started(lab() / "root") as container:
         return status_of(container, report, lambda: steps.run(container, debs, report))
 
 

@@ -114,11 +114,17 @@ def _booted(nspawn: subprocess.Popen[bytes], share: Path) -> Container:
         leader = _leader(nspawn.pid)
         if container is None and leader is not None:
             container = Container(leader, share)
-        if container is not None and container.ask("systemctl is-system-running --wait", BOOT_S)[1].strip() in _UP:
+        if container is not None and _is_up(container):
             return container
         select.select([], [], [], PAUSE_S)
     console = (share / "console").read_text(encoding="utf-8", errors="replace")
     raise NoContainerError(f"systemd-nspawn does not boot here: {console.strip()[-500:] or 'it says nothing'}")
+
+
+def _is_up(container: Container) -> bool:
+    with suppress(GoneError):
+        return container.ask("systemctl is-system-running --wait", BOOT_S)[1].strip() in _UP
+    return False
 
 
 def _leader(parent: int) -> int | None:

@@ -20,11 +20,10 @@ BUILD_S = 1200
 def main() -> int:
     """Returns the status to end with."""
     end_when_asked()
-    debs = built(lab() / "debs")
     subprocess.run(["/bin/bash", BUILD], check=True, timeout=BUILD_S)
     prepare(lab())
     report = Report()
-    with resumed(lab()) as machine:
+    with built() as debs, resumed(lab()) as machine:
         return status_of(machine, report, lambda: _run(machine, debs, report))
 
 

@@ -20,7 +20,7 @@ BOOT_S = 300.0
 CONNECT_S = 60.0
 QUIT_S = 10.0
 
-LIMIT_S = 1200
+LIMIT_S = 2400
 """QEMU is ended after so long, whatever happens to us."""
 
 _READY = "ready"  # the name of the saved state
