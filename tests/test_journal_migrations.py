@@ -27,6 +27,7 @@ from scannerd.journal.migrations import SPARE, STEPS, Migrated, Step, migrate
 from scannerd.journal.opening import connect, schema_of
 from scannerd.journal.schema import APPLICATION_ID, VERSION
 from tests.daemon import StartDaemon, start_daemon_fixture
+from tests.fakes import SIX
 from tests.journals import TABLE, filled, following, harm, opened, record, start
 from tests.test_journal_cli import OPENED, lines, run
 from tests.test_journal_faults import fill, small_disk
@@ -56,19 +57,23 @@ def first_schema(directory: Path, count: int = 6, state: bytes | None = b"{}") -
         opening = record(journal.journal_id, journal.head, kind="round_opened", data=OPENED)
         journal.append(Batch(records=(opening,), replies=(("c-1", b"{}"),), checkpoint=state, clean=False))
         journal.append(Batch(records=following(journal, count), cursor=3))
-    path = directory / "journal.db"
+    return aged(directory / "made" / "journal.db", directory / "journal.db")
+
+
+def aged(made: Path, path: Path) -> Path:
+    """Writes what is in a journal of today as the first schema would hold it, and takes the one of today away."""
     with closing(sqlite3.connect(path)) as db:
         db.execute("PRAGMA journal_mode = WAL")
         for statement in FIRST:
             db.execute(statement)
-        db.execute("ATTACH ? AS made", (str(directory / "made" / "journal.db"),))
+        db.execute("ATTACH ? AS made", (str(made),))
         db.execute(f"INSERT INTO meta SELECT {_META_1} FROM made.meta")  # noqa: S608 - columns, named above
         for table in ("events", "rounds", "states", "replies"):
             db.execute(f"INSERT INTO {table} SELECT * FROM made.{table}")  # noqa: S608 - of these four
         db.execute(f"PRAGMA application_id = {APPLICATION_ID}")
         db.execute("PRAGMA user_version = 1")
         db.commit()
-    shutil.rmtree(directory / "made")
+    shutil.rmtree(made.parent)
     return path
 
 
@@ -170,7 +175,7 @@ def test_progress_is_told(tmp_path: Path) -> None:
 def test_long_step_goes_on_telling(tmp_path: Path) -> None:
     """A step that takes long is told of again and again, so that systemd does not lose patience."""
     told: list[str] = []
-    count = "WITH RECURSIVE n(x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM n LIMIT 3000000) SELECT count(*) FROM n"
+    count = "WITH RECURSIVE n(x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM n LIMIT 1500000) SELECT count(*) FROM n"
     with closing(connect(first_schema(tmp_path), "rw", busy_ms=0)) as db:
         migrate(db, tmp_path / "journal.db", told.append, steps=[Step(2, "count", lambda db: db.execute(count))])
     assert 1 < told.count("Bringing the journal to schema 2: count")
@@ -326,6 +331,32 @@ def test_daemon_tells_systemd_and_the_log(start_daemon: StartDaemon) -> None:
     assert "EXTEND_TIMEOUT_USEC=30000000" in before
     assert str(backups(daemon.state_dir)[0]) in daemon.errors()
     assert 0 == daemon.stop()
+
+
+def test_open_round_goes_on_after_a_migration(start_daemon: StartDaemon) -> None:
+    """A daemon that finds a half-dealt round in an old journal asks for the card that was due, and completes it."""
+    daemon = start_daemon("mqtt://127.0.0.1:1", 'start = "auto"\nrequire_broker = false\nmin_gap_ms = 0')
+    daemon.wait_for_journal("scanner_up")
+    daemon.send(*SIX[:2])
+    daemon.wait_for_beeps(b"+", 2)
+    assert 0 == daemon.stop()
+    before = [record.body for record in daemon.records()]
+    older = daemon.folder / "older"
+    daemon.state_dir.rename(older)
+    daemon.state_dir.mkdir()
+    aged(older / "journal.db", daemon.journal)
+
+    daemon.forget_beeps()
+    daemon.start()
+    daemon.wait_for_journal("scanner_up", 2)
+    daemon.send(*SIX[2:])
+    daemon.wait_for_beeps(b"+", 4)
+    assert 0 == daemon.stop()
+    bodies = [record.body for record in daemon.records()]
+    assert before == bodies[: len(before)]
+    cards = [json.loads(record.body)["data"]["card"] for record in daemon.records() if record.type == "card_accepted"]
+    assert [*SIX] == cards
+    assert verify(daemon.state_dir).sound
 
 
 def test_daemon_refuses_a_newer_journal(start_daemon: StartDaemon) -> None:

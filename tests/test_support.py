@@ -400,7 +400,7 @@ def test_no_secret_is_in_the_bytes(tmp_path: Path, place: str) -> None:
     assert not repeated or content.count(HIDDEN.encode()) > 3
 
 
-@settings(deadline=None)
+@settings(deadline=None, max_examples=60)
 @given(SECRETS, st.sampled_from(PLACES))
 def test_no_secret_is_shown_of_a_configuration(secret: str, place: str) -> None:
     """Whatever a password is made of, a configuration is shown without it, and what quotes it is cleaned of it."""
