@@ -1,8 +1,12 @@
-"""What every test shares: nothing but the check that fault marks name a row."""
+"""What every test shares: no example is too slow for a machine that is, and fault marks name a row."""
 
 from __future__ import annotations
 
 import pytest
+from hypothesis import HealthCheck, settings
+
+settings.register_profile("patient", deadline=None, suppress_health_check=[HealthCheck.too_slow])
+settings.load_profile("patient")
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
