@@ -25,7 +25,7 @@ from scannerd.core.prompts import STORAGE_FAULT, prompt
 from scannerd.core.state import Setup, State
 from scannerd.core.validator import TOLD_NOTICES
 from scannerd.errors import ScannerdError
-from scannerd.event_log import log_events, log_refusals
+from scannerd.event_log import RefusalLog, log_events
 from scannerd.inbox import (
     Checked,
     Letter,
@@ -134,6 +134,7 @@ class Engine:
         )
         self._texts = texts
         self._log = logs.get("engine")
+        self._refusals = RefusalLog(self._log)
         self.state = State(setup)
         self.progress = 0
         self._replies = Replies()
@@ -385,7 +386,7 @@ class Engine:
     def _speak(self, turn: Turn, before: int, fresh: Sequence[Record]) -> None:
         head = self._vault.head.seq
         log_events(self._log, turn.drafts, before)
-        log_refusals(self._log, turn.refusals())
+        self._refusals.tell(turn.refusals(), turn.now)
         if turn.drafts or turn.anew:  # after a fault there may be events that we did not know to be written
             self._speaker.wake(head, fresh)
         asked_anew = self._show(turn, head)

@@ -7,6 +7,7 @@ and go the readers speak themselves, with the remedy; what scanners send again a
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable
 from typing import Final, Literal, TypeAlias
 
@@ -38,6 +39,9 @@ LEVELS: Final[dict[type[d.Told], Level | None]] = {
     d.JournalTrimmed: "info",
 }
 """How loud each event is; None: not at all."""
+
+AGAIN: Final = 300_000_000
+"""Microseconds after which a command that is refused for the same reason is told of again."""
 
 _FIELDS: Final = (
     "slot",
@@ -76,7 +80,25 @@ def log_events(log: FilteringBoundLogger, drafts: Iterable[tuple[d.Told, str | N
             getattr(log, level)(told.TYPE, seq=seq, round=round_id, **fields)
 
 
-def log_refusals(log: FilteringBoundLogger, refused: Iterable[tuple[str, Answer]]) -> None:
-    """Writes a line for each command that was not carried out, by its name and its answer."""
-    for name, answer in refused:
-        log.warning("command refused", command=name, id=answer.id, error=answer.error, message=answer.message)
+class RefusalLog:
+    """Tells of commands that are not carried out: of one kind at once, and then once in five minutes with their number.
+
+    A program that asks in vain a hundred times a second would push all else out of the log.
+    """
+
+    def __init__(self, log: FilteringBoundLogger) -> None:
+        """Has told of nothing yet."""
+        self._log = log
+        self._told: dict[tuple[str, str | None], int] = {}
+        self._silent: Counter[tuple[str, str | None]] = Counter()
+
+    def tell(self, refused: Iterable[tuple[str, Answer]], now: int) -> None:
+        """Takes refused commands, each by its name and its answer; `now` is monotonic, microseconds."""
+        for name, answer in refused:
+            kind = (name if answer.error != "unknown_command" else "", answer.error)
+            if kind in self._told and now - self._told[kind] < AGAIN:
+                self._silent[kind] += 1
+                continue
+            self._told[kind] = now
+            fields = {"command": name, "id": answer.id, "error": answer.error, "message": answer.message}
+            self._log.warning("command refused", **fields, not_told=self._silent.pop(kind, 0))

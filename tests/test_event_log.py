@@ -13,7 +13,7 @@ from structlog.testing import capture_logs
 from scannerd.core import decisions as d
 from scannerd.core.events import ScannerWentDown
 from scannerd.core.state import Rules
-from scannerd.event_log import LEVELS
+from scannerd.event_log import AGAIN, LEVELS
 from scannerd.mqtt.notices import Connected, Disconnected
 from tests.daemon import StartDaemon, start_daemon_fixture
 from tests.fakes import SECOND, SIX, Table
@@ -72,6 +72,26 @@ def test_refused_command_is_told(tmp_path: Path) -> None:
         table.command("hold", id="c3")
     (line,) = only(lines, "command refused")
     assert ("open", "c2", "round_in_progress") == (line["command"], line["id"], line["error"])
+
+
+def test_commands_refused_again_and_again_flood_nothing(tmp_path: Path) -> None:
+    """Of commands that are refused for one reason the first is told, and after five minutes how many were not."""
+    table = Table(tmp_path).ready("open")
+    with capture_logs() as lines:
+        for number in range(100):
+            table.command("open", id=f"a{number}")
+        table.command("release", id="b")
+        for number in range(3):
+            table.command(f"nonsense{number}", id=f"n{number}")
+        table.clock.move(AGAIN)
+        table.command("open", id="c")
+    told = [(line["command"], line["error"], line["not_told"]) for line in only(lines, "command refused")]
+    assert [
+        ("open", "round_in_progress", 0),
+        ("release", "not_held", 0),
+        ("nonsense0", "unknown_command", 0),
+        ("open", "round_in_progress", 99),
+    ] == told
 
 
 def test_nothing_is_told_that_is_not_written(tmp_path: Path) -> None:
