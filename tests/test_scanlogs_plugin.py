@@ -74,6 +74,15 @@ def test_several_folders_each_recording_once(pytester: pytest.Pytester, corpus: 
     pytester.runpytest_inprocess(*ALONE, *folders).assert_outcomes(passed=2, failed=1)
 
 
+def test_links_are_followed(pytester: pytest.Pytester, corpus: Path) -> None:
+    """A folder that is reached by a link or over another, or a recording that is a link, is as good as any other."""
+    linked = pytester.mkdir("linked")
+    for name in ("good.scanlog", "good.expected.jsonl"):
+        (linked / name).symlink_to(corpus / name)
+    (pytester.path / "link").symlink_to(linked)
+    pytester.runpytest_inprocess(*ALONE, "--scanlogs", f"{corpus.name}/../link").assert_outcomes(passed=1)
+
+
 def test_one_recording_by_its_id(pytester: pytest.Pytester, corpus: Path) -> None:
     """Whoever names a recording of the folder gets that one only, as after a failure."""
     named = f"{corpus.name}/good.scanlog::good"

@@ -6,6 +6,7 @@ imported here is imported by every run of pytest on the machine: the rest is imp
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -37,20 +38,20 @@ def pytest_configure(config: pytest.Config) -> None:
     Raises:
         pytest.UsageError: a folder is not there.
     """
-    named = [Path(_file_of(argument)).resolve() for argument in config.args]
+    named = [_absolute(config, _file_of(argument)) for argument in config.args]
     for folder in _folders(config):
         if not folder.exists():
             raise pytest.UsageError(f"{_OPTION} {folder}: no such file or folder")
-        if not any(folder.resolve() in (one, *one.parents) for one in named):
+        if not any(one.is_relative_to(folder) for one in named):
             config.args.append(str(folder))
+            named.append(folder)
 
 
 def pytest_collect_file(file_path: Path, parent: pytest.Collector) -> RecordingFile | None:
     """A recording below one of the folders; elsewhere they are none of pytest's business."""
     if file_path.suffix != _RECORDING:
         return None
-    folders = [folder.resolve() for folder in _folders(parent.config)]
-    if not any(folder in (file_path, *file_path.parents) for folder in folders):
+    if not any(file_path.is_relative_to(folder) for folder in _folders(parent.config)):
         return None
     return RecordingFile.from_parent(parent, path=file_path)
 
@@ -112,7 +113,12 @@ class RecordingItem(pytest.Item):
 
 def _folders(config: pytest.Config) -> list[Path]:
     given: list[str] = config.getoption(_OPTION)
-    return [config.invocation_params.dir / folder for folder in given]
+    return [_absolute(config, folder) for folder in given]
+
+
+def _absolute(config: pytest.Config, path: str) -> Path:
+    """As pytest does: without dots, and links by their own name."""
+    return Path(os.path.abspath(config.invocation_params.dir / path))  # noqa: PTH100 - `resolve` would follow links
 
 
 def _file_of(argument: str) -> str:
