@@ -179,6 +179,22 @@ def test_damage_that_no_start_finds_is_told_as_such(tmp_path: Path, capsys: pyte
     assert journal.path.exists()
 
 
+def test_unreadable_page_that_no_start_reads_is_told_as_such(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A page before the last state row that can't be read is named, and does not keep the daemon from going on."""
+    with opened(tmp_path / "state") as journal:
+        journal.append(Batch(records=following(journal, 200), checkpoint=b"{}", cursor=200))
+        journal.append(Batch(records=following(journal, 4), cursor=204))
+    spoil(journal.path, 100)
+    assert Exit.JOURNAL_DAMAGED == recover(tmp_path)
+    told = capsys.readouterr()
+    assert "the daemon can go on with it" in told.err
+    assert "a page can't be read" in told.out
+    with opened(tmp_path / "state") as journal:
+        assert 204 == journal.head.seq
+
+
 def test_running_table_is_left_alone(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """While a daemon holds the table its journal is not looked at, and the exit code is that of a second instance."""
     filled(tmp_path / "state", 1)
