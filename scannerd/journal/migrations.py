@@ -135,7 +135,12 @@ def _take(db: sqlite3.Connection, step: Step, tell: Tell) -> None:
     """One step, whole or not at all: the number of the schema is in the same transaction."""
     word = f"Bringing the journal to schema {step.to}: {step.what}"
     tell(word)
-    db.set_progress_handler(lambda: bool(tell(word)) and False, _OPERATIONS)
+
+    def again() -> int:
+        tell(word)
+        return 0  # anything else would end the statement
+
+    db.set_progress_handler(again, _OPERATIONS)
     try:
         db.execute("BEGIN IMMEDIATE")
         step.run(db)
