@@ -62,6 +62,15 @@ def test_a_missing_expected_file_is_a_failure(tmp_path: Path, capsys: pytest.Cap
     assert f"{tmp_path / 'x.expected.jsonl'} is missing; --update writes it" in capsys.readouterr().out
 
 
+def test_an_expected_file_without_its_recording_is_named(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """A recording that went without its expected files is missed on stderr."""
+    pair(tmp_path, "x", OPENED, ACE, KING)
+    gone = [write_lines(tmp_path / f"y.v2.{what}.jsonl", []) for what in ("expected", "prompts")]
+    assert Exit.WELL == run(["verify", str(tmp_path)])
+    said = [f"scannerd: {file}: there is no recording beside it" for file in gone]
+    assert said == capsys.readouterr().err.splitlines()
+
+
 def test_prompts_are_compared_where_they_stand_beside(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """Where there is a file of prompts it is compared too."""
     pair(tmp_path, "x", OPENED, ACE, KING)

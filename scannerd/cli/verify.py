@@ -13,7 +13,7 @@ from scannerd.errors import UsageError
 from scannerd.verify import junit as for_machines
 from scannerd.verify import markdown as for_people
 from scannerd.verify.choosing import Choice, chosen, drivers_of, header_of
-from scannerd.verify.corpus import find
+from scannerd.verify.corpus import find, orphans
 from scannerd.verify.outcome import Outcome, Wish
 from scannerd.verify.pool import size, verify_all
 from scannerd.verify.summary import changes_in_words, exit_code, figures, update_in_words
@@ -49,21 +49,29 @@ def verify(  # noqa: PLR0913 - an argument an option
     markdown: Path | None,
     jobs: int,
 ) -> int:
-    """Replay every recording in folders and files and compare it with what stands beside it.
+    r"""Replay every recording in folders and files and compare it with what stands beside it.
 
     `x.scanlog` must give the events of `x.expected.jsonl`, and the prompts of `x.prompts.jsonl` where there is one. A
     missing `x.expected.jsonl` is a failure. Each difference names the line expected, the recording's line that led to
-    it and the rule that decided; --explain shows the bytes too, what the decoder made of them, and the state before
-    and after. The rules are those of the README.
+    it and the rule that decided, as in the README; --explain shows the bytes too, what the decoder made of them, and
+    the state before and after.
 
-    -k takes words with and, or, not and parentheses, as pytest does: -k 'bee-tek and not clean-*'. The options
-    --driver, --type and --reason may be given several times each, and all that are given must fit.
+    -k takes words with and, or, not and parentheses, as pytest does. The options --driver, --type and --reason may be
+    given several times each; of each one value must fit.
 
     --update tells what was added, removed and changed, and by which rule, so that it can be looked through before it
     is committed.
 
+    \b
+    Examples:
+      scannerd verify recordings --explain
+      scannerd verify recordings -k 'shoe-4 and not clean-*' --reason multi_read
+      scannerd verify recordings --junit report.xml --markdown report.md
+
     Ends with 1 where something differs, with 2 where a recording can't be used or none is found.
     """
+    for orphan in orphans(paths):
+        click.echo(f"scannerd: {orphan}: there is no recording beside it", err=True)
     recordings = chosen(find(paths), Choice(expression, driver, types, reason), paths)
     if only_list:
         _list(recordings)

@@ -36,6 +36,17 @@ def find(paths: Iterable[Path]) -> list[Path]:
     return list(found)
 
 
+def orphans(paths: Iterable[Path]) -> list[Path]:
+    """The expected files in the folders that are named whose recording is gone, as after a renaming."""
+    there = {file for path in paths for ending in EXPECTED.values() for file in path.rglob(f"*{ending}")}
+    return sorted(file for file in there if not _recording_of(file).exists())
+
+
+def _recording_of(file: Path) -> Path:
+    ending = next(ending for ending in EXPECTED.values() if file.name.endswith(ending))
+    return file.with_name(file.name.removesuffix(ending) + RECORDING)
+
+
 def beside(recording: Path, what: Kind) -> Path:
     """The file with the expected events or prompts of a recording."""
     return recording.with_suffix(EXPECTED[what])
