@@ -75,9 +75,9 @@ def log_events(log: FilteringBoundLogger, drafts: Iterable[tuple[d.Told, str | N
     for seq, (told, round_id) in enumerate(drafts, before + 1):
         level = LEVELS[type(told)]
         if level is not None:
-            found = {name: getattr(told, name, None) for name in _FIELDS}
+            found = {"round": round_id, **{name: getattr(told, name, None) for name in _FIELDS}}
             fields = {name: value for name, value in found.items() if value is not None}
-            getattr(log, level)(told.TYPE, seq=seq, round=round_id, **fields)
+            getattr(log, level)(told.TYPE, seq=seq, **fields)
 
 
 class RefusalLog:
