@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from scannerd.cli import run
+from scannerd.core.rules import Rule
 from scannerd.errors import Exit
 from scannerd.verify.changes import Change
 from scannerd.verify.markdown import MOST_BYTES, report
@@ -27,6 +28,11 @@ def pair(folder: Path, name: str, *lines: str) -> Path:
     """A recording of two cards and its expected events."""
     write_lines(folder / f"{name}.expected.jsonl", lines)
     return write(folder / f"{name}.scanlog", *CARDS)
+
+
+def said(updated: Updated) -> list[str]:
+    """The changes of a file, in the order in which they were found."""
+    return [str(change) for change in updated.changes or ()]
 
 
 class TestSummary:
@@ -70,32 +76,25 @@ class TestUpdate:
         pair(tmp_path, "x", OPENED, ACE, KING)
         write_lines(tmp_path / "x.prompts.jsonl", ['{"t":0,"prompt":{"code":"rescan","reason":"no_read"}}'])
         (updated,) = verify(tmp_path / "x.scanlog", wish=Wish(update=True)).updated
-        assert [
-            Change("~", "prompt wait: prompt.code, prompt.reason", ""),
-            Change("+", "prompt deal", "rule 10"),
-        ] == list(updated.changes or ())
+        assert ["~ prompt wait: prompt.code, prompt.reason", "+ prompt deal, by rule 10"] == said(updated)
 
     def test_what_a_round_s_opening_is_laid_to(self, tmp_path: Path) -> None:
         """Of a card that opens a round the opening goes back to the row that opened it, the card to its own."""
         pair(tmp_path, "x")
         (updated,) = verify(tmp_path / "x.scanlog", wish=Wish(update=True)).updated
-        assert {
-            Change("+", "round_opened", "rule 6"): 1,
-            Change("+", "card_accepted", "rule 10"): 2,
-        } == updated.changes
+        assert ["+ round_opened, by rule 6", "+ card_accepted, by rule 10"] == said(updated)
 
     def test_all_changes_are_counted(self, tmp_path: Path) -> None:
         """However many there are, an update counts them all."""
         recording = write(tmp_path / "x.scanlog", *(read(4 * n, "NOREAD") for n in range(1, 101)))
         write_lines(recording.with_suffix(".expected.jsonl"), [])
         (updated,) = verify(recording, wish=Wish(update=True)).updated
-        assert {Change("+", "scan_rejected no_read", "rule f6"): 100} == updated.changes
         assert "  + scan_rejected no_read, by rule f6, 100 times" == update_in_words(updated)[1]
 
     def test_changes_of_all_files_together(self) -> None:
         """Where several files changed, each kind of change is told with the number of files, frequent ones first."""
-        more, gone = Change("+", "card_accepted", "rule 10"), Change("-", "round_held stall", "")
-        rare = Change("+", "alarm_raised stalled", "rule stall")
+        more, gone = Change("+", "card_accepted", Rule("10", "Any other", "accepted")), Change("-", "round_held", None)
+        rare = Change("+", "alarm_raised stalled", Rule("stall", "Silence", "alarm"))
         updated = [
             Outcome(Path("a"), updated=(Updated(Path("a.jsonl"), 9, Counter({more: 2, rare: 1})),)),
             Outcome(Path("b"), updated=(Updated(Path("b.jsonl"), 9, Counter({more: 1, gone: 1})),)),
@@ -104,9 +103,11 @@ class TestUpdate:
             "in 2 files altogether:",
             "  + card_accepted, by rule 10, 3 times, in 2 files",
             "  + alarm_raised stalled, by rule stall, in 1 file",
-            "  - round_held stall, in 1 file",
+            "  - round_held, in 1 file",
+            "rule 10: Any other -> accepted",
+            "rule stall: Silence -> alarm",
         ] == changes_in_words(updated)
-        assert [] == changes_in_words(updated[:1])
+        assert ["rule 10: Any other -> accepted"] == changes_in_words(updated[1:])
 
     def test_no_draft_stays_behind(self, tmp_path: Path) -> None:
         """A recording that can't be replayed to its end leaves nothing beside it, and has no expected file."""

@@ -24,24 +24,24 @@ class Change(NamedTuple):
     Attributes:
         sign: what became of the line.
         what: its type, and the reason, alarm or code that it gives; of a changed one the keys that changed.
-        rule: the name of the rule that decided what is told now; empty: nothing is told.
+        rule: the rule that decided what is told now; None: nothing is told, or it is the prompt at the start.
     """
 
     sign: Sign
     what: str
-    rule: str
+    rule: Rule | None
 
     def __str__(self) -> str:
         """As a line of a summary."""
-        return f"{self.sign} {self.what}{f', by {self.rule}' if self.rule else ''}"
+        return f"{self.sign} {self.what}{'' if self.rule is None else f', by rule {self.rule.name}'}"
 
 
 def change_of(difference: Difference, expected: Expected) -> Change:
     """The kind of change that a difference is."""
     wanted, told = difference
     if told is None:
-        return Change("-", "" if wanted is None else _what(expected.parsed(wanted)), "")
-    rule = _by_rule(told)
+        return Change("-", "" if wanted is None else _what(expected.parsed(wanted)), None)
+    rule = rule_told(told)
     if wanted is None:
         return Change("+", _what(told.line), rule)
     keys = ", ".join(one.key for one in unequal(expected.parsed(wanted), told.parsed))
@@ -61,14 +61,9 @@ def rule_told(told: Told) -> Rule | None:
     return rules[0] if told.line.get("type") == "round_opened" else rules[-1]
 
 
-def _by_rule(told: Told) -> str:
-    rule = rule_told(told)
-    return "" if rule is None else f"rule {rule.name}"
-
-
 def in_order(changes: Counter[Change]) -> list[tuple[Change, int]]:
     """Additions first, then removals, then the others; the most frequent ones first."""
-    return sorted(changes.items(), key=lambda one: (_ORDER.index(one[0].sign), -one[1], one[0]))
+    return sorted(changes.items(), key=lambda one: (_ORDER.index(one[0].sign), -one[1], str(one[0])))
 
 
 def in_short(changes: Counter[Change]) -> str:

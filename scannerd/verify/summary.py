@@ -63,12 +63,13 @@ def update_in_words(updated: Updated) -> list[str]:
 
 
 def changes_in_words(outcomes: Iterable[Outcome]) -> list[str]:
-    """What changed in all files together; nothing where fewer than two changed, for then it was said already."""
+    """What changed in all files together, where more than one did; and the rules by which, in words."""
     changed = [updated.changes for one in outcomes for updated in one.updated if updated.changes is not None]
-    if len(changed) < 2:  # noqa: PLR2004 - one file's changes are those of all
-        return []
-    lines = [f"  {change}{_times(times)}, in {counted(files, 'file')}" for change, times, files in total(changed)]
-    return [f"in {counted(len(changed), 'file')} altogether:", *lines]
+    changes = total(changed)
+    lines = [f"  {change}{_times(times)}, in {counted(files, 'file')}" for change, times, files in changes]
+    altogether = [f"in {counted(len(changed), 'file')} altogether:", *lines] if len(changed) > 1 else []
+    rules = dict.fromkeys(change.rule for change, _, _ in changes if change.rule is not None)
+    return altogether + [f"rule {rule.name}: {rule.when} -> {rule.verdict}" for rule in rules]
 
 
 def _times(count: int) -> str:
