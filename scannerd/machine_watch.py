@@ -1,4 +1,4 @@
-"""Alarms of what lasts: a journal's log that another program keeps long, events that wait, a clock that nobody sets.
+"""Alarms of what lasts: a journal that can't be read, a log that somebody keeps long, events that wait, a clock unset.
 
 Each is looked at once a second and told once. Nothing here reads the time of day: what lasts is measured with the
 monotonic clock.
@@ -39,7 +39,7 @@ class MachineWatch:
             vault: holds a sound journal.
             synchronised: whether the time of day can be trusted; None where nobody knows.
         """
-        yield _log(now, vault.sound().log_bytes)
+        yield _storage(now, vault.sound().log_bytes, vault.unreadable)
         yield from self._outbox(now, vault.head.seq, vault.cursor)
         yield from self._clock(now, synchronised is False)
 
@@ -65,8 +65,11 @@ class MachineWatch:
             yield AlarmChanged(now, "clock", up=True, detail=detail)
 
 
-def _log(now: int, size: int) -> AlarmChanged:
-    """A log that grows without end would fill the disk one day."""
-    long = size >= LONG_LOG
-    detail = f"the journal's log is over {LONG_LOG >> 20} MiB: another program reads the journal for too long"
-    return AlarmChanged(now, "storage", up=long, detail=detail if long else None)
+def _storage(now: int, size: int, unreadable: str | None) -> AlarmChanged:
+    """A log that grows without end would fill the disk one day; and what can't be read can't go out."""
+    detail = None
+    if unreadable is not None:
+        detail = f"what waits for the broker can't be read: {unreadable}"
+    elif size >= LONG_LOG:
+        detail = f"the journal's log is over {LONG_LOG >> 20} MiB: another program reads the journal for too long"
+    return AlarmChanged(now, "storage", up=detail is not None, detail=detail)

@@ -59,11 +59,11 @@ class JournalOutbox:
     def _page(self, after: int, limit: int) -> list[Record]:
         try:
             return self._reader.records(after, limit)
-        except JournalDamaged:
-            return self._up_to_damage(after, limit)
+        except JournalError:
+            return self._one_by_one(after, limit)
 
-    def _up_to_damage(self, after: int, limit: int) -> list[Record]:
-        """One by one, so that all before the page that can't be read is had."""
+    def _one_by_one(self, after: int, limit: int) -> list[Record]:
+        """So that all before the page that can't be read is had."""
         page: list[Record] = []
         try:
             while len(page) < limit and (more := self._reader.records(page[-1].seq if page else after, 1)):
@@ -71,6 +71,9 @@ class JournalOutbox:
         except JournalDamaged as damage:
             if not page:
                 raise EventDamagedError(self._reader.path, after + 1, after + 1, str(damage)) from damage
+        except JournalError:
+            if not page:
+                raise
         return page
 
     def _damaged(self, found: Record, expected: int) -> EventDamagedError:

@@ -30,6 +30,7 @@ class Vault:
         fault: why there is none and since when, or None.
         reopen_at: when to try to open it, microseconds, while there is none.
         cursor: the last seq that the broker acknowledged, written or not.
+        unreadable: why the first event that waits for the broker can't be read, at the last look; None: it can.
         writing: the number of the write that is under way, from 1; 0: none is. Read by another thread.
     """
 
@@ -41,6 +42,7 @@ class Vault:
         self.fault: Fault | None = None
         self.reopen_at = 0
         self.cursor = journal.cursor
+        self.unreadable: str | None = None
         self.writing = self._writes = 0
         self._id, self._known = journal.journal_id, journal.head
 
@@ -127,7 +129,7 @@ class Vault:
             JournalDamaged: the first of it is gone, or is not what was written, so that nothing can go out any more; a
                 person must look at it.
         """
-        depth = self.head.seq - self.cursor
+        depth, self.unreadable = self.head.seq - self.cursor, None
         if self.journal is None or depth <= 0:
             return Outbox()
         return Outbox(depth, self._oldest(self.journal))
@@ -157,7 +159,8 @@ class Vault:
             found = journal.records(self.cursor, 1)
         except JournalDamaged:
             raise
-        except JournalError:  # if there is anything in it, the next write finds out and tells
+        except JournalError as trouble:  # it may be of the moment, and writes may go through
+            self.unreadable = str(trouble)
             return None
         why = fault_within(found[0]) if found and found[0].seq == seq else "it is gone"
         if why is not None:

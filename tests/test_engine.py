@@ -448,12 +448,18 @@ def test_journal_that_can_not_be_read_is_a_fault(tmp_path: Path) -> None:
 
 
 def test_unreadable_outbox_is_no_end(tmp_path: Path) -> None:
-    """The status names how many events wait though the first of them can't be read just now."""
+    """The status names how many events wait though the first of them can't be read, and an alarm while that lasts."""
     table = Table(tmp_path).ready()
     table.journal.unreadable = True
     table.command("open", id="c1")
     table.pass_time(SECOND)
     assert {"depth": 3, "oldest_at": None} == table.speaker.last("status")["outbox"]
+    table.pass_time(SECOND)
+    assert "what waits for the broker can't be read: the disk reports an error" in str(table.speaker.last("status"))
+    table.journal.unreadable = False
+    table.pass_time(SECOND)
+    table.pass_time(SECOND)
+    assert [] == alarms(table)
 
 
 # --- commands ---
