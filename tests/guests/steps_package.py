@@ -32,6 +32,12 @@ def files(bench: Bench) -> dict[str, str]:
 
 def install(bench: Bench, debs: Debs) -> None:
     """Checks a fresh installation; no table runs after it."""
+    with bench.report.check("over an installation by hand nothing is installed, and what to do is said"):
+        bench.machine.run("mkdir /opt/scannerd; touch /opt/scannerd/pyvenv.cfg")
+        status, said = bench.machine.ask(f"dpkg -i {bench.machine.put(debs.first)}", INSTALL_S)
+        same((True, True), (status != 0, "mv /opt/scannerd /opt/scannerd.by-hand" in said), said)
+        same("", bench.machine.ask("dpkg-query -W scannerd 2>/dev/null; ls /usr/bin/scannerd 2>/dev/null")[1])
+        bench.machine.run("rm -r /opt/scannerd")
     with bench.report.check("installed: the program is there whole, and neither a configuration nor a table") as found:
         bench.machine.run(f"dpkg -i {bench.machine.put(debs.first)}", INSTALL_S)
         same("ii ", bench.machine.run("dpkg-query -W -f '${db:Status-Abbrev}' scannerd"))
