@@ -26,13 +26,13 @@ def chunk(t: float, text: str, scanner: str = "desk") -> dict[str, object]:
 
 
 def explained(
-    folder: Path, expected: list[str], *entries: dict[str, object], prompts: bool = False, **header: object
+    folder: Path, expected: list[str], *entries: dict[str, object], prompts: str = "", **header: object
 ) -> list[str]:
     """The explanation of the first difference between a recording and what is expected of it."""
     recording = write(folder / "x.scanlog", *entries, header={**HEADER, **header})
-    write_lines(recording.with_suffix(".expected.jsonl"), [] if prompts else expected)
+    write_lines(recording.with_suffix(".expected.jsonl"), expected)
     if prompts:
-        write_lines(recording.with_suffix(".prompts.jsonl"), expected)
+        write_lines(recording.with_suffix(".prompts.jsonl"), [prompts])
     outcome = verify(recording, wish=Wish(explain=True))
     assert outcome.error is None
     assert outcome.differences
@@ -187,8 +187,16 @@ def test_a_missing_line_without_a_time_is_looked_for_to_the_end(tmp_path: Path) 
 
 def test_the_first_prompt_has_no_decision_behind_it(tmp_path: Path) -> None:
     """The prompt at the start follows from nothing that was decided."""
-    lines = explained(tmp_path, ['{"t":0,"prompt":{"code":"deal"}}'], {"t": 1, "end": True}, prompts=True)
-    assert ["explained:  the prompt before anything was decided"] == lines
+    lines = explained(tmp_path, [], {"t": 1, "end": True}, prompts='{"t":0,"prompt":{"code":"deal"}}')
+    assert ["explained:  the prompt before anything was decided", "prompt      Idle -> code=wait"] == lines
+
+
+def test_a_prompt_is_shown_with_its_row(tmp_path: Path) -> None:
+    """Of a prompt the decision behind it is shown, and the row of the prompts that says it."""
+    lines = explained(tmp_path, [OPENED, ACE], read(1, "AS"), prompts='{"t":0,"prompt":{"code":"wait"}}')
+    assert "rule        10: Any other read -> `card_accepted` for the due slot" in lines
+    doing = "Dealing: wait where no slot is due, scan again where the due slot is in doubt, else deal"
+    assert f"prompt      {doing} -> code=deal slot=B1 hand=B index=1 attempt=1" == lines[-1]
 
 
 def test_many_bytes_are_cut(tmp_path: Path) -> None:

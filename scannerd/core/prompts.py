@@ -125,6 +125,7 @@ def _failed_first(state: State) -> Prompt | None:
 
 
 def _complete(state: State) -> Prompt | None:
+    """The round is complete."""
     return Prompt("complete") if state.phase == "complete" else None
 
 

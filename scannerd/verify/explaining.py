@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from scannerd.core.events import Deadline
+from scannerd.core.state import State
 from scannerd.recorded_table import replay_of
 from scannerd.registry import Registry
 from scannerd.replay import Taken, seconds
@@ -26,6 +27,7 @@ from scannerd.verify.picturing import (
     bytes_shown,
     decision_in_words,
     event_in_words,
+    prompt_in_words,
     reading_in_words,
     settings_in_words,
     state_in_words,
@@ -66,6 +68,11 @@ class _Listening:
         self._replay = replay_of(
             reader.header, recording, registry, _quiet, lambda name, driver: OverheardDriver(name, driver, self._hear)
         )
+
+    @property
+    def state(self) -> State:
+        """The table as it is now."""
+        return self._replay.state
 
     def moments(self) -> Iterator[_Moment]:
         for taken in self._replay.play(iter(self._reader)):
@@ -109,12 +116,15 @@ def _time_of(difference: Difference, expected: Expected) -> float:
 def _told(recording: Path, told: Told, listening: _Listening) -> Iterator[Named]:
     if told.taken is None:
         yield "explained:", "the prompt before anything was decided"
+        yield "prompt", prompt_in_words(listening.state)
         return
     wanted = told.taken[:3]
     taken, line = next(one for one in listening.moments() if one.line == told.from_line and one.taken[:3] == wanted)
     yield "explained:", "the decision that told it"
     yield from _entries(recording, _given_to(taken, listening), line)
     yield from _decision(taken)
+    if told.kind == "prompt":
+        yield "prompt", prompt_in_words(taken.after)
 
 
 def _given_to(taken: Taken, listening: _Listening) -> tuple[_Given, ...]:

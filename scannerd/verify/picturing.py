@@ -9,8 +9,10 @@ from typing import TypeAlias, assert_never
 from scannerd.contract import BadFrame, CardRead, NoRead, Notice, Reading, Reply
 from scannerd.core import decisions as d
 from scannerd.core import events as e
+from scannerd.core.prompts import PROMPT_ROWS, prompt
+from scannerd.core.rows import sentence
 from scannerd.core.state import MS, Round, State
-from scannerd.messages import dumps
+from scannerd.messages import dumps, prompt_fields
 
 Named: TypeAlias = tuple[str, str]
 """A word for what is told, and the text."""
@@ -113,6 +115,14 @@ def state_in_words(state: State, at: int) -> list[Named]:
         ("away", ", ".join(_away(state))),
     ]
     return [(name, text) for name, text in lines if text]
+
+
+def prompt_in_words(state: State) -> str:
+    """What the dealer is asked in a state, and the row of the prompts that says so."""
+    row = next((row for row in PROMPT_ROWS if row(state) is not None), None)
+    why = "Idle" if row is None else sentence(row.__doc__)
+    said = " ".join(f"{name}={value}" for name, value in prompt_fields(prompt(state)).items() if value is not None)
+    return f"{why} -> {said}"
 
 
 def settings_in_words(state: State) -> str:
