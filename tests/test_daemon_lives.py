@@ -22,6 +22,7 @@ from tests.witness import Witness
 
 __all__ = ["broker_fixture", "start_broker_fixture", "start_daemon_fixture"]
 
+TOPICS = (f"{PREFIX}/event/+", f"{PREFIX}/round")
 LIVES = 500
 CARDS = 30
 """Cards that are sent into a life, at most so many of which are dealt in it."""
@@ -66,7 +67,7 @@ def test_killed_five_hundred_times(broker: Mosquitto, start_daemon: StartDaemon)
     daemon = start_daemon(broker.url, QUICK, start=False)
     witness, written = Witness(daemon.state_dir), 0
     with (
-        Subscriber(broker.port, f"{PREFIX}/event/+", session=True, client_id="engine", heard=witness) as consumer,
+        Subscriber(broker.port, *TOPICS, session=True, client_id="engine", heard=witness) as consumer,
         lives_of(daemon) as lives,
     ):
         dealing = Dealing(Shoe(daemon, chance), lives, consumer, witness)
@@ -105,7 +106,7 @@ def test_power_cuts(broker: Mosquitto, start_daemon: StartDaemon, tmp_path: Path
         witness = Witness(daemon.state_dir)
         cuts = Cuts(image, witness)
         with (
-            Subscriber(broker.port, f"{PREFIX}/event/+", session=True, client_id="engine", heard=witness) as consumer,
+            Subscriber(broker.port, *TOPICS, session=True, client_id="engine", heard=witness) as consumer,
             lives_of(daemon) as lives,
         ):
             dealing = Dealing(Shoe(daemon, chance), lives, consumer, witness)

@@ -25,7 +25,7 @@ def no_more() -> None:
 
 
 class Witness:
-    """Hears the events of one table; to be handed to a `Subscriber` as `heard`.
+    """Hears the events of one table, and its topic `round`; to be handed to a `Subscriber` as `heard`.
 
     Attributes:
         bodies: the events' bytes, in order.
@@ -45,9 +45,13 @@ class Witness:
         self._reader: JournalReader | None = None
 
     def __call__(self, message: Message) -> None:
-        """Takes an event as it comes."""
+        """Takes an event as it comes; a round that is shown must be no further than the disk."""
         event = json.loads(message.payload)
         seq, body = event["seq"], message.payload
+        if message.topic.endswith("/round"):
+            if seq and self.on_disk(seq) is None:
+                self.faults.append(f"the round of event {seq} was shown before it was on the disk")
+            return
         if seq == len(self.bodies) + 1:
             self.bodies.append(body)
             self.counts[event["type"]] = self.counts.get(event["type"], 0) + 1
