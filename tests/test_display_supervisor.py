@@ -13,6 +13,7 @@ from scannerd.display.pin import LOCKED_US, TRIES, Door, fits, hashed
 from scannerd.display.sessions import IDLE_US, MOST, Sessions
 from scannerd.mqtt.notices import CommandReceived
 from tests.fakes import FakeClock
+from tests.journals import harm
 from tests.showing import PIN, Browser, Show, showing
 
 
@@ -157,6 +158,7 @@ def test_without_a_session_nothing_is_done(show: Show) -> None:
     [
         {"Origin": "http://evil.example"},
         {"Origin": "null"},
+        {"Origin": "http://["},
         {"Origin": ""},
         {"Sec-Fetch-Site": "cross-site"},
         {"Sec-Fetch-Site": "same-site"},
@@ -337,6 +339,18 @@ def test_misreads_are_counted_and_can_be_narrowed(show: Show, ana: Browser) -> N
     assert isinstance(narrowed, dict)
     assert (1, 0) == (narrowed["accepted"], narrowed["rejected"])
     assert {} == ana.get("/supervisor/misreads.json?scanner=other").json["cards"]
+
+
+def test_damaged_event_takes_nothing_from_the_others(show: Show, ana: Browser) -> None:
+    """An event that can't be read any more is told by its type alone, and all others as they are."""
+    show.deal("AS", "KH")
+    show.misread()
+    harm(show.directory / "journal.db", "UPDATE events SET body = x'7b' WHERE type = 'card_accepted' AND seq = 4")
+    rounds = ana.get("/supervisor/rounds.json").json["rounds"]
+    assert isinstance(rounds, list)
+    told = {event["seq"]: event["data"] for event in rounds[0]["events"]}
+    assert told[4] is None
+    assert ("KH", "bad_frame") == (told[5]["card"], told[6]["reason"])
 
 
 def test_journal_that_can_t_be_read_is_told(show: Show, ana: Browser) -> None:
