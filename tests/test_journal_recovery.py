@@ -14,6 +14,7 @@ from scannerd.journal import Batch, JournalMissing, JournalReader
 from scannerd.journal.recovery import Salvage, salvage, set_aside
 from scannerd.lock import TableLock
 from tests.journals import TABLE, filled, following, harm, opened, spoil
+from tests.test_journal_faults import largest_file
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -115,6 +116,19 @@ def test_journal_is_set_aside_as_it_is(tmp_path: Path) -> None:
     assert (5, 6) == found.untold
 
 
+def test_crash_in_between_leaves_all_in_its_place(tmp_path: Path) -> None:
+    """Where the report can't be written nothing was taken away, and the next try sets all aside."""
+    path = filled(tmp_path, 6)
+    harm(path, CHANGE)
+    before = path.read_bytes()
+    with largest_file(0), pytest.raises(OSError, match="File too large"):
+        set_aside(tmp_path, NOW)
+    assert before == path.read_bytes()
+    folder, found = set_aside(tmp_path, NOW.replace(second=17))
+    assert ([(3, 3)], before) == (found.lost, (folder / path.name).read_bytes())
+    assert not path.exists()
+
+
 def test_nothing_to_be_moved_is_told(tmp_path: Path) -> None:
     """Where there is no journal there is nothing to be set aside."""
     with pytest.raises(JournalMissing):
@@ -158,6 +172,16 @@ def test_set_aside_lets_a_new_journal_begin(tmp_path: Path, capsys: pytest.Captu
         assert ("first", 0) == (journal.previous, journal.head.seq)
         assert old != journal.journal_id
     assert Exit.WELL == recover(tmp_path)
+
+
+def test_folder_that_can_not_be_written_is_told(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Where there is no room for the report the command says so in one line, and the journal stays."""
+    path = filled(tmp_path / "state", 100)
+    harm(path, CHANGE)
+    with largest_file(40_000):
+        assert Exit.USAGE == recover(tmp_path, "--set-aside")
+    assert "File too large; nothing was taken away" in capsys.readouterr().err
+    assert path.exists()
 
 
 def test_sound_journal_is_never_moved(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

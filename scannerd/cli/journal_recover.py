@@ -43,7 +43,7 @@ def recover(path: Path, *, aside: bool) -> None:
         if not aside:
             _show(salvage(journal, lambda _: None))
             raise JournalDamaged(f"{why or _goes_on(journal)}; nothing was changed, --set-aside moves it away")
-        folder, found = set_aside(config.state_dir, datetime.now(UTC))
+        folder, found = _set_aside(config.state_dir)
     _show(found)
     click.echo(f"set aside in {folder}, with {EVENTS_FILE} and {REPORT_FILE}; the next start begins a new journal")
 
@@ -53,6 +53,13 @@ def _locked(directory: Path) -> TableLock:
         return TableLock(directory)
     except OSError as trouble:
         raise UsageError(f"{directory}: {trouble.strerror}") from trouble
+
+
+def _set_aside(directory: Path) -> tuple[Path, Salvage]:
+    try:
+        return set_aside(directory, datetime.now(UTC))
+    except OSError as trouble:
+        raise UsageError(f"{trouble.filename or directory}: {trouble.strerror}; nothing was taken away") from trouble
 
 
 def _sound(directory: Path) -> bool:

@@ -157,7 +157,8 @@ def salvage(path: Path, take: Callable[[Record], object]) -> Salvage:
 def set_aside(directory: Path, now: datetime) -> tuple[Path, Salvage]:
     """Moves the journal in `directory` into a folder beside it, with its proved events and a report.
 
-    The caller holds the table's lock, and has asked a person. What is moved first is what a daemon would start from.
+    The caller holds the table's lock, and has asked a person. The files get their new names first and lose the old ones
+    last, so that a crash in between leaves a whole journal in the folder, and a table that still does not start.
 
     Args:
         directory: the table's state directory.
@@ -177,8 +178,7 @@ def set_aside(directory: Path, now: datetime) -> tuple[Path, Salvage]:
     folder = directory / f"journal-damaged-{now:%Y%m%dT%H%M%SZ}"
     folder.mkdir(mode=DIRECTORY_MODE)
     for file in files:
-        file.rename(folder / file.name)
-        sync(directory)
+        os.link(file, folder / file.name, follow_symlinks=False)
     sync(folder)
     with _new(folder / EVENTS_FILE) as events:
         found = salvage(folder / FILE_NAME, lambda record: events.write(record.body + b"\n"))
@@ -187,6 +187,9 @@ def set_aside(directory: Path, now: datetime) -> tuple[Path, Salvage]:
     _give_to_owner(folder, directory)
     for written in (folder / EVENTS_FILE, folder / REPORT_FILE, folder):
         sync(written)
+    for file in files:  # the journal first: with its log alone no daemon starts, without it one might
+        file.unlink()
+        sync(directory)
     return folder, found
 
 
