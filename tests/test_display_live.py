@@ -75,6 +75,19 @@ def test_each_prompt_is_seen_in_each_language_at_each_size(live: LiveTable, page
     see(page, "complete")
 
 
+@pytest.mark.parametrize("reason", ["spilt coffee on the felt, " * 9, "x" * 300, "<img src=x onerror=alert(1)>"])
+def test_supervisors_own_words_fit_whatever_they_are(live: LiveTable, page: Page, reason: str) -> None:
+    """A hold's reason is shown as it was written, shortened where it must be, and never breaks the page."""
+    live.opened("AS")
+    assert live.watcher.command("hold", reason=reason)["ok"]
+    page.goto(live.url)
+    told = see(page, "call_supervisor")
+    assert told.startswith(f"Call the supervisor: {reason.strip()[:100]}")
+    for size in SIZES:
+        resize(page, size)
+        assert [] == misfits(page), size
+
+
 def test_page_shows_the_bytes_of_the_prompt_topic(live: LiveTable, page: Page) -> None:
     """`/prompt.json` is what the topic holds, byte for byte, and the page shows its sentence."""
     live.opened("AS").misread()
