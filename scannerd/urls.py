@@ -97,12 +97,17 @@ def same_device(one: str | None, other: str | None) -> bool:
     return one == other
 
 
-def _endpoint(rest: str) -> str:
-    host = urlsplit(rest).netloc.lower()
+def _endpoint(rest: str) -> str | None:
+    try:
+        host = urlsplit(rest).netloc.lower()
+    except ValueError:
+        return None  # no address; whoever is to open it refuses it
     return f"tcp:{_LOCALHOST}{host.removeprefix('localhost')}" if host.startswith("localhost:") else f"tcp:{host}"
 
 
 def _node(path: str) -> str | None:
+    if "\0" in path:
+        return None  # no file can have that name, and asking for it is an error
     real = os.path.realpath(path.partition("?")[0])
     try:
         regular = stat.S_ISREG(Path(real).stat().st_mode)

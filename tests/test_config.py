@@ -72,6 +72,7 @@ def test_a_value_that_nothing_can_hold_is_refused_with_its_line(tmp_path: Path, 
         (TABLE + SHOE + '[mqtt]\nusername = "u"\npassword_file = "a\\u0000b"\n', "mqtt.password_file"),
         (TABLE + SHOE + '[record]\ndirectory = "\\u0000"\n', "record.directory"),
         (TABLE + SHOE.replace("/dev/scannerd/shoe", "/dev/\\u0000"), "scanner.url"),
+        (TABLE + SHOE + SHOE.replace("shoe", "other\\u0000", 2).replace("\\u0000", "", 1), "scanner.url"),
     ],
 )
 def test_a_file_name_has_no_nul(tmp_path: Path, text: str, key: str) -> None:

@@ -452,11 +452,32 @@ def test_pyserial_url() -> None:
         port.read(0)
 
 
-@pytest.mark.parametrize("url", ["ttyUSB0", "", "gopher://x", "tcp://nohost", "tcp://h:99999999", "tcp://h:1/x"])
+@pytest.mark.parametrize(
+    "url",
+    [
+        "ttyUSB0",
+        "",
+        "gopher://x",
+        "tcp://nohost",
+        "tcp://h:99999999",
+        "tcp://h:1/x",
+        "spy:///dev/null?[",
+        "spy:///dev/null?file=/absent/log",
+        "hwgrep://[",
+        "hwgrep://(&n=1",
+    ],
+)
 def test_unknown_url(url: str) -> None:
     """A URL that no transport knows is refused before anything is opened."""
     with pytest.raises(ValueError, match=r"."):
         open_url(url)
+
+
+def test_port_that_is_searched_for_may_be_absent() -> None:
+    """A URL that searches for a port is known by its pattern alone: whether such a port is there, its opening tells."""
+    transport = open_url("hwgrep://no such port anywhere")
+    with pytest.raises(TransportError, match="no ports found"):
+        transport.open()
 
 
 def test_path_is_a_serial_port(pty: Pty) -> None:

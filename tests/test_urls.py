@@ -57,6 +57,8 @@ def test_one_device(one: str, other: str) -> None:
         ("/dev/null", "/dev/zero"),
         ("loop://", "loop://"),
         ("/absent/round.scanlog", "/absent/round.scanlog"),
+        ("tcp://[::1", "tcp://[::1"),
+        ("/dev/a\0", "/dev/a\0"),
     ],
 )
 def test_two_devices(one: str, other: str) -> None:

@@ -7,6 +7,7 @@ once, since changing it makes pyserial negotiate anew.
 
 from __future__ import annotations
 
+import re
 import termios
 import time
 from contextlib import suppress
@@ -43,7 +44,7 @@ class SerialUrlTransport(Transport):
         self._attempts: OneAtATime[serial.Serial] = OneAtATime()
         self._closings: OneAtATime[None] = OneAtATime()
         self._writes: OneAtATime[int | None] = OneAtATime()
-        self._new_port()
+        self._check()
 
     def open(self) -> None:
         """Opens the port, within 5 s.
@@ -95,6 +96,17 @@ class SerialUrlTransport(Transport):
         if port is not None:
             with suppress(TransportError):
                 self._closings.run(lambda: _close(port), lambda _: None, CLOSE_SECONDS)
+
+    def _check(self) -> None:
+        """Lets pyserial look at the URL, but not for the port: a pattern that no port fits may fit one later."""
+        scheme, _, rest = self._url.partition("://")
+        try:
+            if scheme.lower() == "hwgrep":
+                re.compile(rest.partition("&")[0])
+            else:
+                self._new_port()
+        except (OSError, re.error) as error:  # a SerialException is an OSError
+            raise ValueError(str(error)) from None
 
     def _open_port(self) -> serial.Serial:
         if self._port is None:
