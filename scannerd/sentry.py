@@ -65,7 +65,7 @@ class Sentry:
         self._turn, self._write = turn, write
         self._wall, self._post, self._now = wall, post, now
         self._log = logs.get("sentry")
-        self._speaking = threading.RLock()
+        self._speaking = threading.Lock()
         self._shown: dict[str, bytes] = {}
         self._covered = False
         self._seen: tuple[int, int] = (-1, 0)

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.daemon import BOUND_S, StartDaemon, Watcher, start_daemon_fixture
+from tests.daemon import BOUND_S, PREFIX, StartDaemon, Watcher, let_pass, start_daemon_fixture
 from tests.disks import blank_disk, change_disk, fail_writes, frozen, mounted
 from tests.fakes import SIX
 from tests.journals import harm
@@ -84,21 +84,31 @@ def test_disk_that_fails(broker: Mosquitto, start_daemon: StartDaemon, tmp_path:
         assert 0 == daemon.process.wait(BOUND_S)
 
 
+@pytest.mark.fault(82)
 @pytest.mark.fault(109)
 def test_disk_that_hangs(broker: Mosquitto, start_daemon: StartDaemon, tmp_path: Path) -> None:
-    """While a sync does not return the dealer and the status are told so; when it does, the card counts after all."""
+    """While a sync does not return the dealer and the status are told so; when it does, the card counts after all.
+
+    The connection outlives the keepalive meanwhile, and a command that came is answered.
+    """
     with mounted(blank_disk(tmp_path / "image"), tmp_path / "disk") as disk, Watcher(broker.port) as watcher:
         daemon = start_daemon(broker.url, QUICK, disk / "tp-01", start=False)
+        daemon.config.write_text(daemon.config.read_text().replace("[mqtt]", "[mqtt]\nkeepalive_s = 1"))
         begin(daemon, watcher)
         daemon.send(*SIX[:2])
         watcher.wait_for_shown("prompt", slot="A2")
+        mark = len(watcher.messages)
         with frozen(disk):
             daemon.send(SIX[2])
             watcher.wait_for_shown("prompt", code="storage_fault")
             told = watcher.wait_for_shown("status", state="degraded")
             assert "the journal's disk does not answer" in str(told["alarms"])
             assert 2 == len(watcher.events("card_accepted"))
+            watcher.publish(f"{PREFIX}/command/snapshot", b'{"id":"c-meanwhile"}')
+            let_pass(3)
         watcher.wait_for_shown("prompt", code="deal", slot="B2")
+        watcher.wait_until(lambda message: b'"id":"c-meanwhile","ok":true' in message.payload)
+        assert not any(b'"state":"offline"' in message.payload for message in watcher.messages[mark:])
         watcher.wait_for_alarm("storage", up=False)
         daemon.send(*SIX[3:])
         watcher.wait_for_event("round_completed")
