@@ -37,9 +37,11 @@ COMMAND_RIGHTS = {
     "tp-01-display": set[str](),
     "monitor": set[str](),
 }
+RESULT = f"{PREFIX}/result"
 OWN_TOPICS = {*published_topics(PREFIX), f"{PREFIX}/reply/engine-7", f"{PREFIX}/self_test"}
 TOPICS = (
     *sorted(OWN_TOPICS),
+    RESULT,
     *(f"{PREFIX}/command/{name}" for name in COMMANDS),
     f"{PREFIX}/event/card_accepted/x",
     f"{PREFIX}/anything",
@@ -47,7 +49,7 @@ TOPICS = (
     "scannerd/v1/tp-02/command/void",
     "elsewhere",
 )
-SHOWN = {f"{PREFIX}/{topic}" for topic in ("round", "prompt", "status")}
+SHOWN = {f"{PREFIX}/{topic}" for topic in ("round", "prompt", "status", "result")}
 EVENTS = {topic for topic in TOPICS if topic.startswith(f"{PREFIX}/event/") and topic.count("/") == 4}
 HEARD = {
     "tp-01": EVENTS
@@ -150,7 +152,7 @@ def may_write(house: House, user: str) -> set[str]:
 @pytest.mark.parametrize("user", ROLES)
 def test_each_user_says_what_is_his_and_nothing_else(house: House, user: str) -> None:
     """Only the daemon speaks for its table; each command may be given by those whose business it is."""
-    own = OWN_TOPICS if user == "tp-01" else set()
+    own = {"tp-01": OWN_TOPICS, "tp-01-engine": {RESULT}}.get(user, set())
     assert own | {f"{PREFIX}/command/{name}" for name in COMMAND_RIGHTS[user]} == may_write(house, user)
 
 
