@@ -140,7 +140,6 @@ class Sentry:
         if before[0] is None or before[1] is None or json.loads(before[0])["code"] == STORAGE_FAULT.code:
             return
         self._covered = True
-        self._log.error("nothing moves", why=why)
         since = utc(self._wall())
         told = {**prompt_fields(STORAGE_FAULT), "text": self._texts.sentence(STORAGE_FAULT), "since": since}
         self._speaker.show("prompt", dumps(told))
@@ -148,13 +147,14 @@ class Sentry:
         alarms = [alarm for alarm in status["alarms"] if alarm["alarm"] != "storage"]
         alarms.append({"alarm": "storage", "scanner": None, "since": since, "detail": why})
         self._speaker.show("status", dumps(status | {"state": "degraded", "alarms": alarms}))
+        self._log.error("nothing moves", why=why)  # last: a log that takes nothing may be what the engine waits for
 
     def _uncover(self) -> bool:
         """Shows again what the engine showed; False where nothing covers it."""
         if not self._covered:
             return False
         self._covered = False
-        self._log.info("it moves again")
         for topic, payload in self._shown.items():
             self._speaker.show(topic, payload)
+        self._log.info("it moves again")
         return True
