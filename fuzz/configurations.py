@@ -1,7 +1,7 @@
 """Target: the loader of configurations, with the codebooks that they name.
 
-What must hold for any file: it is loaded, or refused with a `ConfigError`, each of whose problems names the file and is
-told on one line. Of a codebook, moreover, that it holds the whole deck.
+What must hold for any file: it is loaded, or refused with a `ConfigError`, each of whose problems names the file. Of a
+codebook, moreover, that it holds the whole deck.
 """
 
 from __future__ import annotations
@@ -72,6 +72,7 @@ class ConfigurationTarget(_File):
         yield from (f"\n{key} = ".encode() for key in sorted({*keys, "name", "driver", "url", "codes", "hand"}))
         yield from (f"\n[{model.__name__.lower()}]\n".encode() for model in _SECTIONS)
         yield from (f'"{name}"'.encode() for name in self._registry.names)
+        yield from b""""tcp:// "socket:// "rfc2217:// "loop:// "hwgrep:// "usb: "mqtts:// [::1 %40""".split()
         yield from (b"\n[[scanner]]\n", *rb"true inf 1e9 0x80 2026-11-30 [[ { ''' \u0000".split())
 
     def check(self, data: bytes) -> None:
@@ -82,7 +83,6 @@ class ConfigurationTarget(_File):
             except ConfigError as refused:
                 problems = refused.problems
                 expect(problems and all(one.startswith(f"{path}:") for one in problems), f"no place in {problems}")
-                expect("\n" not in refused.line, f"more than a line: {refused.line}")
 
 
 class CodebookTarget(_File):

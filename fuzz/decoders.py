@@ -8,8 +8,9 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import cached_property
 from io import BytesIO
+from zlib import crc32
 
-from fuzz.promises import SECOND, try_channel, try_decoder
+from fuzz.promises import SECOND, try_channel, try_decoder, try_memory
 from fuzz.scripts import Step, read, recorded, written
 from fuzz.target import RECORDINGS, Kept, Target, quiet
 from scannerd.codebooks import Codebook, load_codebook
@@ -29,6 +30,9 @@ CAPS = {
 }
 """The longest `pending` in bytes, as the drivers' modules have it; codes in parts weigh more than their characters.
 That of `line` is an option, and its delimiters."""
+
+WEIGHED = 256
+"""One input in so many is weighed too, always the same ones: that takes longer than all else."""
 
 _WITHOUT = {"replay", "simulator", "usb-bulk"}
 """Drivers without a decoder of their own: `usb-bulk` has that of `line`, the others whichever they are told."""
@@ -74,6 +78,8 @@ class DecoderTarget(Target):
         stanzas = [variant.stanza for variant in self.variants]
         for name, stanza, entries in self._scanners():
             yield written(stanzas.index(stanza), recorded(entries, name))[: self.longest]
+        for choice, stanza in enumerate(stanzas):
+            yield written(choice, _endless(next(entries for _, one, entries in self._scanners() if one == stanza)))
 
     def check(self, data: bytes) -> None:
         """See `promises`."""
@@ -81,6 +87,8 @@ class DecoderTarget(Target):
         driver = variant.driver
         cap = CAPS.get(self.name) or int(getattr(driver.options, "max_length", 0)) + 2
         try_decoder(driver, steps, cap)
+        if crc32(data) % WEIGHED == 0:
+            try_memory(driver, steps)
         in_a_row = not driver.reports and self.name != "ssi"
         try_channel(driver, variant.codebook, steps, in_a_row=in_a_row)
 
@@ -105,6 +113,21 @@ class DecoderTarget(Target):
             for name, keys in reader.header.scanners.items():
                 if keys["driver"] == self.name:
                     yield name, {key: value for key, value in keys.items() if key != "hand"}, entries
+
+
+def _endless(entries: Sequence[Chunk | Link]) -> list[Step]:
+    """A frame of a recording without its end, which goes on and on; then whole ones, joined and half."""
+    chunks = [entry.data for entry in entries if isinstance(entry, Chunk) and entry.data]
+    frame = max(chunks[:8], key=len)
+    begun, middle = frame[: len(frame) // 2 + 1], frame[len(frame) // 2 :][:1]
+    return [
+        Step(0, begun),
+        Step(0, middle * 200),
+        Step(0, frame),
+        Step(0, frame * 2),
+        Step(0, begun),
+        Step(SECOND, frame),
+    ]
 
 
 def recording(scanners: Mapping[str, dict[str, object]], steps: Sequence[Step], *orders: Order) -> bytes:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 import subprocess
 import sys
@@ -20,6 +21,7 @@ _ROOT = Path(__file__).resolve().parent.parent
 _INPUTS = re.compile(r"number_of_executed_units: (\d+)|^#(\d+)\t", re.MULTILINE)
 _COVERAGE = re.compile(r" cov: (\d+)")
 _LINES_SHOWN = 30
+_UNCAUGHT = "=== Uncaught Python exception: ==="
 
 
 @dataclass(frozen=True)
@@ -29,7 +31,7 @@ class Outcome:
     Attributes:
         name: the target.
         failed: it ended otherwise than by its time.
-        log: the last lines that it said.
+        log: what it said at last: from the exception on, or else a few lines.
         inputs: how many it tried.
         coverage: how many places in the code they reached.
         artifact: the input that broke something; None: none did.
@@ -57,10 +59,10 @@ class Outcome:
 
     def _fault(self) -> str:
         """What the process said of it: the exception, or that it took too long or too much."""
-        for line in self.log.splitlines():
-            if re.match(r"\s*[\w.]+(Error|Exception|Unusable|Exit|InvalidOperation)\b", line):
-                return line.strip()
-        return next((line for line in self.log.splitlines() if "libFuzzer" in line), "see the log")
+        said = [line.strip() for line in self.log.splitlines() if line.strip()]
+        if said and said[0] == _UNCAUGHT:
+            return " ".join(said[1:2])
+        return next((line for line in said if "libFuzzer" in line), "see the log")
 
 
 @dataclass(frozen=True)
@@ -76,22 +78,23 @@ class Search:
         home = self.folder / self.name
         for old in _artifacts(home):
             old.unlink()  # what was found before is kept elsewhere
+        home.mkdir(parents=True, exist_ok=True)
         command = [sys.executable, "-m", "fuzz.search", self.name, str(home), str(self.seconds)]
         ended = subprocess.run(  # noqa: S603 - our own module
             command,
-            cwd=_ROOT,
+            cwd=home,  # whatever a target may write without a path lands there
+            env=os.environ | {"PYTHONPATH": str(_ROOT)},
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,
             check=False,
             timeout=self.seconds + GRACE_S,
         )
         said = ended.stdout.decode(errors="replace")
-        home.mkdir(parents=True, exist_ok=True)
         (home / "log").write_text(said, encoding="utf-8")
         return Outcome(
             self.name,
             ended.returncode != 0,
-            "\n".join(said.splitlines()[-_LINES_SHOWN:]),
+            _end_of(said),
             max((int(one or other) for one, other in _INPUTS.findall(said)), default=0),
             max(map(int, _COVERAGE.findall(said)), default=0),
             next(iter(_artifacts(home)), None),
@@ -102,6 +105,11 @@ def run_all(searches: Sequence[Search], jobs: int) -> Iterator[Outcome]:
     """Runs searches, so many at a time, and yields what came of them, in their order."""
     with ThreadPoolExecutor(jobs) as pool:
         yield from pool.map(Search.run, searches)
+
+
+def _end_of(said: str) -> str:
+    at = said.rfind(_UNCAUGHT)
+    return said[at:] if at >= 0 else "\n".join(said.splitlines()[-_LINES_SHOWN:])
 
 
 def _artifacts(home: Path) -> list[Path]:

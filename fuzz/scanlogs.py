@@ -49,6 +49,7 @@ class ScanlogTarget(Target):
         keys = b"t scanner rx rx_hex tx tx_hex event command args broker end stale driver codes hand round start"
         yield from (b'"%b":' % key for key in keys.split())
         yield from rb""""up" "down" "auto" true null 1e999 1e-9 -0.0 NaN "\ud800" \u0000 {} []""".split()
+        yield b"1e99999999999999999999"
 
     def check(self, data: bytes) -> None:
         """See the head of this module."""
