@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import subprocess
-import sys
 from dataclasses import dataclass, field
 from importlib.util import find_spec
 from io import BytesIO
@@ -24,10 +22,9 @@ from fuzz.targets import targets
 from scannerd.codebooks import BUILT_IN
 from scannerd.contract import BadFrame, CardRead, Decoder, Micros, Reading
 from scannerd.recorded_table import replay_of
-from scannerd.registry import Registry
 from scannerd.replay import Line, lines
 from scannerd.scanlog import ScanlogReader
-from tests.corpus import FOLDER
+from tests.corpus import FOLDER, REGISTRY
 
 TARGETS = targets()
 CODES = BUILT_IN["rank-suit"]
@@ -73,7 +70,7 @@ def test_a_found_command_is_a_recording() -> None:
 def replayed(content: bytes) -> list[Line]:
     """The events of a recording that was found."""
     reader = ScanlogReader(BytesIO(content), "found", pytest.fail)
-    replay = replay_of(reader.header, FOLDER / "found.scanlog", Registry(), pytest.fail)
+    replay = replay_of(reader.header, FOLDER / "found.scanlog", REGISTRY, pytest.fail)
     return list(lines(replay, iter(reader)))
 
 
@@ -350,7 +347,9 @@ def test_an_input_is_tried_again(tmp_path: Path) -> None:
     assert (2, True) == ((told := run("lime"))[0], "no target 'lime'; there are angel-eye, " in told[1])
 
 
-def test_it_runs_as_a_module() -> None:
-    """`python -m fuzz` is the command that `make fuzz` runs."""
-    said = subprocess.check_output([sys.executable, "-m", "fuzz", "--help"], cwd=FOLDER.parent.parent, text=True)
-    assert "Search for inputs that break a decoder" in said
+def test_its_help_says_what_becomes_of_it() -> None:
+    """The help names the folder of what is found, and the exit code that goes with it."""
+    code, said = run("--help")
+    assert 0 == code
+    assert ".fuzz/found/" in said
+    assert "Ends with 1 where something was found" in " ".join(said.split())
