@@ -23,6 +23,9 @@ from scannerd.scanlog import Broker, Entry, Header, Link, ScanlogWriter
 WAITING: Final = 10_000
 """Entries that may wait for the disk; more are dropped."""
 
+STEADY: Final = 1_000
+"""Microseconds within which both clocks must be read, if it can be had: the process may be stopped between the two."""
+
 OVERDUE: Final = 4
 """A file is closed at this many times its size even in a round: one that never ends fills no disk."""
 
@@ -205,15 +208,23 @@ class Recorder:
         self._close()
 
     def _open(self) -> ScanlogWriter:
-        now = datetime.now(UTC)
         self._target.tidy()
-        self._began, self._latest = self._clock(), 0
+        now, self._began = self._moment()
+        self._latest = 0
         self._file = self._target.next(now).open("wb", buffering=0)
         self._writer = ScanlogWriter(self._file, self._header.model_copy(update={"recorded_at": now}))
         for entry in self._standing.values():
             if not entry.up:
                 self._writer.write(replace(entry, t=0))
         return self._writer
+
+    def _moment(self) -> tuple[datetime, int]:
+        """Both clocks, read close together: a journal's events are found in a recording by the time of day."""
+        for _ in range(3):
+            began, now = self._clock(), datetime.now(UTC)
+            if self._clock() - began < STEADY:
+                break
+        return now, began
 
     def _turn_over(self) -> None:
         if self._full(1):

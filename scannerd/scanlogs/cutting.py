@@ -19,11 +19,15 @@ from scannerd.scanlogs.tape import Happened, Tape, happenings, moved
 
 MS = 1_000
 
-NEAR = 5 * MS
-"""Microseconds by which the time of an event may miss that of the entry that led to it: the clocks drift apart."""
+NEAR = 50 * MS
+"""Microseconds by which the time of an event may miss that of the entry that led to it, where it is told by the time of
+day: a busy machine reads its two clocks that far from each other at times."""
+
+NEAREST = 12
+"""So many entries about its first event may be the one that a piece begins with."""
 
 LEADS = (0, 250 * MS, 1_000 * MS, 5_000 * MS)
-"""How long before its first event a piece begins, microseconds; then it is from round to round."""
+"""How long before its first event a piece begins else, microseconds; then it is from round to round."""
 
 
 _COMPARED = ("type", "round", "data")
@@ -35,14 +39,18 @@ class Wanted(NamedTuple):
     Attributes:
         events: as a replay gives them; their times are not compared.
         begin: when the first of them was told, or the span began, microseconds.
-        stop: the last moment that the piece needs.
+        stop: the last moment that the piece may need; where `round` is said, it ends with the last event.
         openings: when each round was opened, in order, up to `stop`.
+        round: the round whose events they are; None: all that is told until `stop`.
+        slack_ms: by how much the length of a round may differ: times of several files are told by the time of day.
     """
 
     events: Sequence[Happened]
     begin: int
     stop: int
     openings: Sequence[int]
+    round: str | None = None
+    slack_ms: int = 0
 
 
 class Piece(NamedTuple):
@@ -52,7 +60,7 @@ class Piece(NamedTuple):
         tape: the recording.
         start: where it begins in the one it was cut from, microseconds.
         told: the events it gives, at its own times.
-        exact: whether it ends with the events that were wanted.
+        exact: whether it ends with the events that were wanted, but for what else their last entry led to.
     """
 
     tape: Tape
@@ -107,49 +115,74 @@ def difference(piece: Piece, wanted: Wanted) -> str:
         return ""
     own = [one for one in piece.told if one.at + piece.start >= wanted.begin - NEAR]
     for one, other in zip_longest(wanted.events, own):
-        if one is None or other is None or not _same(one, other):
+        if one is None or other is None or not _same(one, other, wanted.slack_ms):
             return f"expected {_gist(one)}, told {_gist(other)}"
     return "the events are told before their time"
 
 
 def _piece(tape: Tape, wanted: Wanted, start: int, registry: Registry) -> Piece:
-    before = (tape.header.rounds_before or 0) + sum(opening < start for opening in wanted.openings)
+    before = (tape.header.rounds_before or 0) + sum(opening < start - NEAR for opening in wanted.openings)
     made = cut(tape, start, wanted.stop, before)
     told = happenings(made, registry)
-    return Piece(made, start, told, _ends_with(told, wanted.events))
+    end = _end_of(told, wanted)
+    if wanted.round is not None and end and all(one.line["round"] != wanted.round for one in told[end:]):
+        made = cut(tape, start, start + told[end - 1].at, before)
+        told = happenings(made, registry)
+        end = _end_of(told, wanted)
+    if end is None:
+        return Piece(made, start, told, exact=False)
+    last = told[end - 1].at if end else 0
+    return Piece(made, start, told, exact=all(one.at == last for one in told[end:]))
+
+
+def _end_of(told: list[Happened], wanted: Wanted) -> int | None:
+    """The place behind the wanted events, which must be told one right after the other; None: they are not.
+
+    Where nothing is wanted, what stood at the start is told at once.
+    """
+    count = len(wanted.events)
+    if not count:
+        return sum(one.at == 0 for one in told)
+    for end in range(len(told), count - 1, -1):
+        if all(
+            _same(one, other, wanted.slack_ms)
+            for one, other in zip(wanted.events, told[end - count : end], strict=True)
+        ):
+            return end
+    return None
 
 
 def _starts(tape: Tape, wanted: Wanted) -> Iterator[int]:
-    """Where a piece may begin, the nearest first."""
-    yield from (_at_entry(tape, wanted.begin - lead, near=NEAR if not lead else 0) for lead in LEADS)
+    """Where a piece may begin, whole milliseconds, the nearest first."""
+    yield from _entries_at(tape, wanted.begin)
+    yield from (max(0, wanted.begin - lead) // MS * MS for lead in LEADS)
     earlier = [opening for opening in wanted.openings if opening < wanted.begin - NEAR]
     back = 1
     while back <= len(earlier):
-        yield _at_entry(tape, earlier[-back])
-        yield _at_entry(tape, earlier[-back] - LEADS[2], near=0)
+        yield from _entries_at(tape, earlier[-back])
+        yield max(0, earlier[-back] - LEADS[2]) // MS * MS
         back *= 2
     yield 0
 
 
-def _at_entry(tape: Tape, t: int, near: int = NEAR) -> int:
-    """The whole millisecond of the last entry at about `t`; that of `t` where there is none so near."""
-    times = [entry.t for entry in tape.entries if t - near <= entry.t <= t + near]
-    return max(0, (max(times) if times else t)) // MS * MS
+def _entries_at(tape: Tape, t: int) -> list[int]:
+    """The times of the entries about a time, the nearest first."""
+    times = [entry.t for entry in tape.entries if t - NEAR <= entry.t <= t + NEAR]
+    return [time // MS * MS for time in sorted(times, key=lambda time: abs(time - t))[:NEAREST]]
 
 
-def _ends_with(told: list[Happened], wanted: Sequence[Happened]) -> bool:
-    if not wanted:
-        return all(one.at == 0 for one in told)  # what stood at the start is told at once
-    last = told[-len(wanted) :]
-    return len(last) == len(wanted) and all(map(_same, wanted, last))
-
-
-def _same(wanted: Happened, told: Happened) -> bool:
+def _same(wanted: Happened, told: Happened, slack_ms: int) -> bool:
     """Whether both are the same event; `data` may have got more keys since what is wanted was written."""
     one, other = wanted.line, told.line
     if (one["type"], one["round"]) != (other["type"], other["round"]):
         return False
-    return all(key in told.data and told.data[key] == value for key, value in wanted.data.items())
+    return all(key in told.data and _equal(key, value, told.data[key], slack_ms) for key, value in wanted.data.items())
+
+
+def _equal(key: str, wanted: object, told: object, slack_ms: int) -> bool:
+    if key == "duration_ms" and isinstance(wanted, int) and isinstance(told, int):
+        return abs(wanted - told) <= slack_ms
+    return wanted == told
 
 
 def _gist(one: Happened | None) -> str:

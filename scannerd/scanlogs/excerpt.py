@@ -24,6 +24,9 @@ from scannerd.settings import Config
 FURTHER = 3
 """How many more files are looked through for what came before."""
 
+SLACK_MS = 2
+"""By how much the length of a round that is in two files may differ, ms."""
+
 LATE = 1_000_000
 """Microseconds before an event within which something must have been recorded that led to it."""
 
@@ -51,6 +54,7 @@ class _Span(NamedTuple):
         end: the time of its last event; None: whatever comes last.
         events: whether an event belongs to it.
         upto: the last seq to look at; None: all.
+        round: the round that it is; None: no single one.
     """
 
     what: str
@@ -58,6 +62,7 @@ class _Span(NamedTuple):
     end: int | None
     events: Callable[[Noted], bool]
     upto: int | None = None
+    round: str | None = None
 
 
 class Excerpts:
@@ -91,7 +96,7 @@ class Excerpts:
             begin, end = microseconds(own[0].at), microseconds(own[-1].at)
             seqs = frozenset(record.seq for record in own)
             what = f"round {round_id}, opened at {own[0].at},"
-            return self._excerpt(reader, _Span(what, begin, end, lambda noted: noted.seq in seqs, behind))
+            return self._excerpt(reader, _Span(what, begin, end, lambda noted: noted.seq in seqs, behind, round_id))
 
     def since(self, moment: datetime) -> Excerpt:
         """The recording of all since a moment, or since the round that was current then, where it matters.
@@ -138,7 +143,7 @@ class Excerpts:
             ends = f"the last entry in {files[-1].path.parent} is of {utc(base + tape.end)}"
             raise UsageError(f"{span.what} is not in the capture: {ends}")
         told = story(reader, first, base, down=down_at_start(tape), upto=span.upto)
-        wanted = _wanted(list(told), span, base, tape.end)
+        wanted = _wanted(list(told), span, base, tape.end)._replace(slack_ms=SLACK_MS if len(files) > 1 else 0)
         found = piece(tape, wanted, self._registry)
         return Excerpt(found.tape, _expected(found, wanted), difference(found, wanted))
 
@@ -146,11 +151,9 @@ class Excerpts:
 def _wanted(noted: list[Noted], span: _Span, base: int, end: int) -> Wanted:
     own = [one.told for one in noted if span.events(one)]
     openings = [one.told.at for one in noted if one.told.opening]
-    if span.end is None:
-        stop = max(end, own[-1].at if own else 0)
-    else:  # what comes right behind the last event may be the next round's
-        stop = min([own[-1].at + NEAR, *((own[-1].at + at) // 2 for at in openings if at > own[-1].at)])
-    return Wanted(own, span.begin - base, stop, [at for at in openings if at <= stop])
+    last = own[-1].at if own else 0
+    stop = max(end, last) if span.end is None else last + 2 * NEAR
+    return Wanted(own, span.begin - base, stop, [at for at in openings if at <= stop], span.round)
 
 
 def _expected(found: Piece, wanted: Wanted) -> list[Line]:

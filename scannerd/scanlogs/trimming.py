@@ -33,7 +33,7 @@ def to_round(tape: Tape, round_id: str, registry: Registry) -> Tape:
         raise UsageError(f"{tape.path}: there is no round {round_id!r}; {_named(openings)}")
     begin = opened[-1].at
     own = [one for one in happened if one.line["round"] == round_id and one.at >= begin]
-    wanted = Wanted(own, begin, own[-1].at, [one.at for one in openings])
+    wanted = Wanted(own, begin, own[-1].at, [one.at for one in openings], round_id)
     return piece(tape, wanted, registry).tape
 
 
