@@ -74,7 +74,7 @@ def with_index(readme: str) -> str:
     """The text of the folder's README with the index as it must be: each recording and its note."""
     before, begin, rest = readme.partition(_BEGIN)
     _, end, after = rest.partition(_END)
-    rows = "".join(f"| `{path.stem}` | {note(path)} |\n" for path in RECORDINGS)
+    rows = "".join(f"| `{path.stem}` | {note(path).replace('|', '&#124;')} |\n" for path in RECORDINGS)
     return f"{before}{begin}| recording | what it shows |\n| --- | --- |\n{rows}{end}{after}"
 
 
