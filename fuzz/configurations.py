@@ -82,7 +82,8 @@ class ConfigurationTarget(_File):
                 load(path, registry=self._registry, environ={})
             except ConfigError as refused:
                 problems = refused.problems
-                expect(problems and all(one.startswith(f"{path}:") for one in problems), f"no place in {problems}")
+                named = problems and all(one.startswith(f"{path}:") for one in problems)
+                expect(named, "no place in {}", problems)
 
 
 class CodebookTarget(_File):

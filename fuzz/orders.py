@@ -85,7 +85,7 @@ class OrderTarget(Target):
         if isinstance(verdict, Asked):
             replies.keep(verdict.id, b"first")
             again = examine("other", fields, at=21 * SECOND, wall=WALL, replies=replies)
-            expect(again == Repeated(b"first"), f"the same id again is {again}")
+            expect(again == Repeated(b"first"), "the same id again is {}", again)
             self._carry_out(state, verdict)
         if fields is not None:
             _expect_recordable(name, fields)
@@ -111,7 +111,7 @@ class OrderTarget(Target):
             for one, _ in told_rounds(told, state):
                 dumps(data_of(one))
             refused = any(isinstance(one, d.Refused) for one in told)
-            expect(not refused or (len(told) == 1 and after == state), f"refused, and yet it did something: {told}")
+            expect(not refused or (len(told) == 1 and after == state), "refused, and yet it did something: {}", told)
             state = after
             prompt(state)
 
@@ -130,4 +130,5 @@ def _expect_recordable(name: str, fields: dict[str, object]) -> None:
     """What the always-on capture writes of a command reads as the same command."""
     order = Order(0, name, fields)
     written = recording({"found": {"driver": "line"}}, [], order)
-    expect(_orders(written) == [order], f"recorded, the command reads as {_orders(written)}")
+    again = _orders(written)
+    expect(again == [order], "recorded, the command reads as {}", again)

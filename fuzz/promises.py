@@ -49,16 +49,16 @@ def try_decoder(driver: MakesDecoders, steps: Sequence[Step], cap: int) -> None:
     for step in steps:
         t += step.pause
         made = whole.feed(step.chunk, t)
-        expect(all(isinstance(one, READINGS) for one in made), f"{made} are no readings")
-        expect(len(whole.pending) <= cap, f"pending are {len(whole.pending)} bytes, over {cap}")
+        expect(all(isinstance(one, READINGS) for one in made), "{} are no readings", made)
+        expect(len(whole.pending) <= cap, "pending are {} bytes, over {}", len(whole.pending), cap)
         apart = [one for part in _cut(step.chunk, reports=driver.reports) for one in cut.feed(part, t)]
-        expect(made == apart, f"at {t}: whole {made}, byte by byte {apart}")
+        expect(made == apart, "at {}: whole {}, byte by byte {}", t, made, apart)
         told = _ticked(punctual, t) + punctual.feed(step.chunk, t)
-        expect(made == told, f"at {t}: deadlines found out late {made}, told {told}")
-        expect(rest(whole) == rest(cut) == rest(punctual), f"at {t} are left {rest(whole)}, {rest(cut)}")
+        expect(made == told, "at {}: deadlines found out late {}, told {}", t, made, told)
+        expect(rest(whole) == rest(cut) == rest(punctual), "at {} are left {}, {}", t, rest(whole), rest(cut))
         if step.lost:
             expect(not codes(whole.finish(t)), "the loss of the device made a card")
-            expect(rest(whole) == (b"", None), f"after `finish` it waits with {rest(whole)}")
+            expect(rest(whole) == (b"", None), "after `finish` it waits with {}", rest(whole))
             whole, cut, punctual = (driver.decoder(t) for _ in range(3))
     expect(not codes(silence(whole)), "silence made a card")
 
@@ -78,7 +78,7 @@ def try_memory(driver: MakesDecoders, steps: Sequence[Step]) -> None:
         t += step.pause
         decoder.feed(step.chunk, t)
     grown = held(decoder) - fresh
-    expect(grown <= SHARE, f"{LOAD} bytes made it grow by {grown} bytes of memory")
+    expect(grown <= SHARE, "{} bytes made it grow by {} bytes of memory", LOAD, grown)
 
 
 def try_channel(driver: MakesDecoders, codebook: Codebook, steps: Sequence[Step], *, in_a_row: bool) -> None:
@@ -102,7 +102,7 @@ def try_channel(driver: MakesDecoders, codebook: Codebook, steps: Sequence[Step]
         _expect_right_ages(made, steps[:number])
         if seen:
             clean, fresh = shadow.feed(step, t), Counter(_fresh(made))
-            expect(fresh <= clean, f"fresh are {dict(fresh)}, without a late byte {dict(clean)}")
+            expect(fresh <= clean, "fresh are {}, without a late byte {}", dict(fresh), dict(clean))
         if step.lost:
             made += [*channel.down(t, "lost"), *channel.up(t)]
             shadow.restart(t)
@@ -172,6 +172,6 @@ def _expect_right_ages(made: Sequence[Output], steps: Sequence[Step]) -> None:
     """Where all bytes so far were late no card is fresh, and where none was nothing is stale."""
     told = [one for one in made if isinstance(one, Read | FailedRead)]
     if all(step.late for step in steps):
-        expect(all(one.stale for one in told if isinstance(one, Read)), f"fresh, though all was late: {told}")
+        expect(all(one.stale for one in told if isinstance(one, Read)), "fresh, though all was late: {}", told)
     if not any(step.late for step in steps):
-        expect(not any(one.stale for one in told), f"stale, though nothing was late: {told}")
+        expect(not any(one.stale for one in told), "stale, though nothing was late: {}", told)

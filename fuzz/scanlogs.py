@@ -99,4 +99,4 @@ def _read(data: bytes) -> tuple[Header, list[Entry]] | None:
 
 
 def _expect_told(refused: ScanlogError) -> None:
-    expect(NAME in refused.line and "\n" not in refused.line, f"the message names no file: {refused.line}")
+    expect(NAME in refused.line and "\n" not in refused.line, "the message names no file: {}", refused.line)

@@ -59,14 +59,19 @@ class BrokenPromiseError(AssertionError):
     """Something does not do what it must, for this input. Whoever changed it last must look."""
 
 
-def expect(holds: object, otherwise: str) -> None:
+def expect(holds: object, otherwise: str, *details: object) -> None:
     """Goes on if something holds.
 
+    Args:
+        holds: what must be true.
+        otherwise: what is said else, with `{}` for each of the details: they are only written out then.
+        details: any values.
+
     Raises:
-        BrokenPromiseError: it does not.
+        BrokenPromiseError: it does not hold.
     """
     if not holds:
-        raise BrokenPromiseError(otherwise)
+        raise BrokenPromiseError(otherwise.format(*details))
 
 
 def quiet(text: str) -> None:
