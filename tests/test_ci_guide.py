@@ -84,13 +84,15 @@ def test_the_workflow_of_github_reports(tmp_path: Path) -> None:
     """The steps run: the report is in the summary, and the patch holds what would change."""
     corpus(tmp_path, OPENED, KING)
     assert 0 == bash(tmp_path, "git init -q && git add .")
+    write(tmp_path / "recordings" / "new.scanlog", *CARDS)
     steps = steps_of_github()
     assert 1 == bash(tmp_path, steps["Verify"])
     assert "| `recordings/x.scanlog` | 1 different |" in (tmp_path / "summary.md").read_text(encoding="utf-8")
     assert (tmp_path / "report.xml").exists()
     assert 0 == bash(tmp_path, steps["Tell what would change"])
     patch = (tmp_path / "changes.patch").read_text(encoding="utf-8")
-    assert '+{"t":1,"type":"card_accepted"' in patch
+    assert 2 == patch.count('+{"t":1,"type":"card_accepted"')
+    assert "+++ b/recordings/new.expected.jsonl" in patch
     assert 0 == bash(tmp_path, steps["Verify"])
 
 
