@@ -96,6 +96,11 @@ needed_libc() {
         sort -V | tail -n 1
 }
 
+# In KiB, as dpkg-gencontrol counts: the same on every file system.
+installed_size() {
+    find "$root"/{etc,opt,usr} -printf '%y %s\n' | awk '{n += $1 == "f" ? int(($2 + 1023) / 1024) : 1} END {print n}'
+}
+
 make_control() {
     local minor
     minor=$("$root$home/bin/python" -c 'import sys; print(sys.version_info.minor)')
@@ -104,7 +109,7 @@ make_control() {
     (cd "$root" && find opt usr -type f -print0 | LC_ALL=C sort -z | xargs -0 md5sum) >"$root/DEBIAN/md5sums"
     sed -e "s|@VERSION@|$version|" -e "s|@ARCHITECTURE@|$(dpkg --print-architecture)|" \
         -e "s|@MAINTAINER@|$DEBFULLNAME <$DEBEMAIL>|" -e "s|@PYTHON@|3.$minor|" -e "s|@NEXT_PYTHON@|3.$((minor + 1))|" \
-        -e "s|@LIBC@|$(needed_libc)|" -e "s|@SIZE@|$(du -ks --apparent-size "$root" | cut -f 1)|" \
+        -e "s|@LIBC@|$(needed_libc)|" -e "s|@SIZE@|$(installed_size)|" \
         "$here/control" >"$root/DEBIAN/control"
 }
 

@@ -36,8 +36,8 @@ def install(bench: Bench, debs: Debs) -> None:
         bench.machine.run("mkdir /opt/scannerd; touch /opt/scannerd/pyvenv.cfg")
         status, said = bench.machine.ask(f"dpkg -i {bench.machine.put(debs.first)}", INSTALL_S)
         same((True, True), (status != 0, "mv /opt/scannerd /opt/scannerd.by-hand" in said), said)
-        same("", bench.machine.ask("dpkg-query -W scannerd 2>/dev/null; ls /usr/bin/scannerd 2>/dev/null")[1])
-        bench.machine.run("rm -r /opt/scannerd")
+        same("not-installed", bench.machine.run("dpkg-query -W -f '${db:Status-Status}' scannerd"))
+        same("pyvenv.cfg\n", bench.machine.run("ls -A /opt/scannerd; rm -r /opt/scannerd"))
     with bench.report.check("installed: the program is there whole, and neither a configuration nor a table") as found:
         bench.machine.run(f"dpkg -i {bench.machine.put(debs.first)}", INSTALL_S)
         same("ii ", bench.machine.run("dpkg-query -W -f '${db:Status-Abbrev}' scannerd"))
