@@ -48,4 +48,4 @@ def as_json(value: object) -> str:
 
 def counted(number: int, noun: str) -> str:
     """`1 recording`, `2 recordings`."""
-    return f"{number:,} {noun}{'' if number == 1 else 's'}"
+    return f"{number} {noun}{'' if number == 1 else 's'}"

@@ -25,7 +25,7 @@ class Figures(NamedTuple):
         """As the last line of a verification."""
         said = (
             f"{counted(self.recordings, 'recording')}, {counted(self.events, 'event')}: "
-            f"{self.well:,} as expected, {self.different:,} different, {self.unusable:,} unusable"
+            f"{self.well} as expected, {self.different} different, {self.unusable} unusable"
         )
         return f"{said}; {counted(self.written, 'file')} written" if self.written else said
 
@@ -73,4 +73,4 @@ def changes_in_words(outcomes: Iterable[Outcome]) -> list[str]:
 
 
 def _times(count: int) -> str:
-    return "" if count == 1 else f", {count:,} times"
+    return "" if count == 1 else f", {count} times"
