@@ -6,7 +6,7 @@ A slot is written with the language's own letter of its hand: Ukrainian says `Б
 from __future__ import annotations
 
 import tomllib
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import cache
 from importlib.resources import files
@@ -64,6 +64,14 @@ class Texts:
     def slot(self, name: str | None) -> str:
         """A slot or a hand as the dealer knows it; empty for None."""
         return f"{self.hands.get(name[0], name[0])}{name[1:]}" if name else ""
+
+    def hand(self, hand: str, hands: Iterable[str]) -> str:
+        """What a hand is called among all `hands` of its game.
+
+        Where each is a player's it is called so; else there are the player, the dealer and the table, by their letters.
+        """
+        letter = self.slot(hand)
+        return self.words["page"]["player"].format(hand=letter) if set(hands) <= set(self.hands) else letter
 
     def reason(self, reason: str | None) -> str:
         """A reason in words, on one line; empty for None."""

@@ -98,6 +98,13 @@ def test_page_shows_the_bytes_of_the_prompt_topic(live: LiveTable, page: Page) -
     assert json.loads(body)["text"] == told
 
 
+def test_status_topic_tells_where_the_pages_are(live: LiveTable) -> None:
+    """Whoever watches the table by its broker alone learns that its pages are served, and where."""
+    pages = {"listen": f"127.0.0.1:{live.port}", "served": True, "detail": None}
+    told = live.watcher.wait_for_shown("status", display=pages)
+    assert pages == told["display"]
+
+
 def test_reload_in_mid_round_loses_nothing(live: LiveTable, page: Page) -> None:
     """A page that is loaded again in mid-round shows each card where it lies, and the same slot due."""
     live.opened("AS", "KH", "TD")

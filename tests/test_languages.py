@@ -148,3 +148,9 @@ def test_free_reason_is_told_on_one_line_and_shortened() -> None:
 def test_reason_with_braces_is_text() -> None:
     """Braces in a supervisor's reason are braces."""
     assert "Call the supervisor: {slot}" == texts("en").sentence(Prompt("call_supervisor", reason="{slot}"))
+
+
+def test_hands_are_players_only_where_all_are() -> None:
+    """Where every hand is a player's it is called so; a game with a dealer's hand or cards of all has bare letters."""
+    assert ["Jogador A", "Jogador B"] == [texts("pt").hand(hand, "AB") for hand in "AB"]
+    assert ["P", "D", "C"] == [texts("pt").hand(hand, "PDC") for hand in "PDC"]

@@ -113,8 +113,8 @@ def _table(desk: Desk, *, symbols: bool) -> Iterator[Line]:
     yield _prompt(desk, known)
     yield ()
     for hand, slots in known.hands.items():
-        letter = desk.words.slot(hand)
-        yield (Span(f" {desk.word('page', 'player', hand=letter)}  ", "title"), *_cards(desk, known, slots, symbols))
+        title = desk.words.hand(hand, known.hands)
+        yield (Span(f" {title}  ", "title"), *_cards(desk, known, slots, symbols))
     yield ()
     yield from _alarms(desk, known)
     yield _scanners(desk, known)

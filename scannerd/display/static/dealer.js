@@ -28,6 +28,8 @@ let refusedSeq = null;
 let refusedFor = null;
 let refusedTimer = 0;
 let shape = "";
+let made = [];
+let rows = "";
 let shownCards = {};
 
 const words = () => texts[language];
@@ -82,10 +84,10 @@ function fit() {
 function renderRound(round, prompt) {
   at("round").textContent = round.round === null ? words().page.no_round : fill(words().page.round, round);
   const wanted = JSON.stringify(round.plan);
-  if (shape !== wanted) buildHands(round.plan), (shape = wanted);
+  if (shape !== wanted) buildHands(round.plan), (shape = wanted), arrange();
   for (const slot of round.plan) renderSlot(slot, round, prompt);
   for (const hand of document.querySelectorAll(".hand")) {
-    hand.querySelector("h2").textContent = fill(words().page.player, { hand: slotName(hand.dataset.hand) });
+    hand.querySelector("h2").textContent = handTitle(hand.dataset.hand, round.plan);
     hand.classList.toggle("due", hand.querySelector(".due") !== null);
   }
   shownCards = round.cards;
@@ -93,7 +95,7 @@ function renderRound(round, prompt) {
 
 function buildHands(plan) {
   const hands = [...new Set(plan.map((slot) => slot[0]))];
-  at("hands").replaceChildren(...hands.map((hand) => {
+  made = hands.map((hand) => {
     const slots = plan.filter((slot) => slot[0] === hand);
     const section = document.createElement("section");
     section.className = "hand";
@@ -108,13 +110,50 @@ function buildHands(plan) {
       item.id = `slot-${slot}`;
       list.append(item);
     }
-    list.style.setProperty("--count", slots.length);
+    section.style.setProperty("--count", slots.length);
     const box = document.createElement("div");
     box.className = "box";
     box.append(list);
     section.append(title, box);
     return section;
+  });
+  rows = "";
+}
+
+// A game whose hands are all players' calls them so; another has the player, the dealer and the table, by their letters.
+function handTitle(hand, plan) {
+  const players = plan.every((slot) => words().hands[slot[0]]);
+  return players ? fill(words().page.player, { hand: slotName(hand) }) : slotName(hand);
+}
+
+// Hands stand in the order of the deal, in as many rows as make the cards largest.
+function arrange() {
+  const { clientWidth: wide, clientHeight: high } = at("hands");
+  const counts = made.map((hand) => hand.querySelectorAll("li").length);
+  let best = [];
+  let largest = 0;
+  for (let breaks = 0; breaks < 2 ** Math.max(0, made.length - 1); breaks++) {
+    const split = made.reduce((all, _, n) => {
+      if (n > 0 && breaks & (1 << (n - 1))) all.push([]);
+      all.at(-1).push(n);
+      return all;
+    }, [[]]);
+    const size = cardSize(split.map((row) => row.reduce((sum, n) => sum + counts[n], 0)), wide, high);
+    if (size > largest) (largest = size), (best = split);
+  }
+  if (rows === JSON.stringify(best)) return;
+  rows = JSON.stringify(best);
+  at("hands").replaceChildren(...best.map((row) => {
+    const line = document.createElement("div");
+    line.className = "row";
+    line.append(...row.map((n) => made[n]));
+    return line;
   }));
+}
+
+// About how wide a card gets where the rows have so many slots; a title takes its part of each row.
+function cardSize(slots, wide, high) {
+  return Math.min(wide / Math.max(...slots), (high / slots.length - innerHeight * 0.07) / 1.4);
 }
 
 function renderSlot(slot, round, prompt) {
@@ -298,5 +337,6 @@ addEventListener("keydown", (event) => {
   if (event.key === "m" && !event.ctrlKey && event.target.tagName !== "SELECT") toggleSound();
 });
 new ResizeObserver(fit).observe(at("say"));
+new ResizeObserver(arrange).observe(at("hands"));
 prepareSound();
 begin();
