@@ -59,7 +59,7 @@ class Variant:
 class DecoderTarget(Target):
     """A driver's decoder, its channel and the core; the first byte of an input chooses the options."""
 
-    longest = 2048
+    longest = 1024
 
     def __init__(self, driver: str, registry: Registry) -> None:
         """Takes the driver's name."""

@@ -83,7 +83,7 @@ class Search:
         ended = subprocess.run(  # noqa: S603 - our own module
             command,
             cwd=home,  # whatever a target may write without a path lands there
-            env=os.environ | {"PYTHONPATH": str(_ROOT)},
+            env=os.environ | {"PYTHONPATH": os.pathsep.join([str(_ROOT), os.environ.get("PYTHONPATH", "")])},
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,
             check=False,
