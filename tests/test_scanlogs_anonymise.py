@@ -16,6 +16,7 @@ from scannerd.scanlogs.anonymising import Anonymiser
 from scannerd.scanlogs.tape import Happened, Tape, happenings, load, written
 from tests.small_recordings import CARDS, HEADER, write
 
+REGISTRY = Registry()
 FOLDER = Path(__file__).parent / "recordings"
 RECORDINGS = sorted(FOLDER.glob("*.scanlog"))
 OTHERWISE = {"by", "scanner", "detail", "game"}
@@ -45,7 +46,7 @@ def test_an_anonymous_recording_is_the_same_deal(recording: Path) -> None:
     """Each recording without its names gives the same events at the same times, and holds none of the names."""
     tape = load(recording, print)
     changed = Anonymiser(tape).tape()
-    assert [deal(one) for one in happenings(tape, Registry())] == [deal(one) for one in happenings(changed, Registry())]
+    assert [deal(one) for one in happenings(tape, REGISTRY)] == [deal(one) for one in happenings(changed, REGISTRY)]
     ids = {entry.args.get("id") for entry in tape.entries if isinstance(entry, Order)}
     names = {'"engine"', '"sup-1"', '"2026-11-30', f'"table":"{tape.header.table}"'}
     names |= {f'"scanner":"{name}"' for name in tape.header.scanners}

@@ -18,6 +18,7 @@ from scannerd.scanlogs.tape import Tape, happenings, load, written
 from scannerd.verify.expected import Expected
 from tests.small_recordings import HEADER, read, write, write_lines
 
+REGISTRY = Registry()
 ROUNDS = 6
 TABLE = """[table]
 id = "tp-02"
@@ -43,7 +44,7 @@ def deal(path: Path, *more: dict[str, object], header: dict[str, object] | None 
 
 def told(tape: Tape) -> list[dict[str, object]]:
     """The events of a recording."""
-    return [one.line for one in happenings(tape, Registry())]
+    return [one.line for one in happenings(tape, REGISTRY)]
 
 
 def expect(path: Path, tape: Tape, change: int, *lines: dict[str, object]) -> Expected:
@@ -69,7 +70,7 @@ def kinds(tape: Tape) -> list[object]:
 def test_what_a_reason_does_not_need_is_left_out(tmp_path: Path) -> None:
     """Of six rounds those two reads are left that came too soon after each other."""
     tape = load(deal(tmp_path / "a.scanlog", read(45.05, "9C")), print)
-    shown = Minimiser(Keeps(tape, ["multi_read"], Registry())).smallest(tape)
+    shown = Minimiser(Keeps(tape, ["multi_read"], REGISTRY)).smallest(tape)
     assert [DECK[14], "9C"] == codes(shown.tape)
     assert [0, 50_000, 50_000] == [entry.t for entry in shown.tape.entries]
     assert 45 == (shown.tape.header.recorded_at - tape.header.recorded_at).total_seconds()
@@ -79,7 +80,7 @@ def test_what_a_reason_does_not_need_is_left_out(tmp_path: Path) -> None:
 def test_several_events_are_kept_together(tmp_path: Path) -> None:
     """Types, reasons and alarms may be asked for at once, and all of them are still told."""
     tape = load(deal(tmp_path / "a.scanlog", read(130, "AS"), {"t": 170, "end": True}), print)
-    shown = Minimiser(Keeps(tape, ["round_completed", "no_read", "stalled"], Registry())).smallest(tape)
+    shown = Minimiser(Keeps(tape, ["round_completed", "no_read", "stalled"], REGISTRY)).smallest(tape)
     assert {"round_completed", "scan_rejected", "alarm_raised"} <= set(kinds(shown.tape))
     assert 8 == len(codes(shown.tape))
 
@@ -87,7 +88,7 @@ def test_several_events_are_kept_together(tmp_path: Path) -> None:
 def test_no_single_entry_more_can_be_left_out(tmp_path: Path) -> None:
     """Of what is left nothing can go without losing what is to be shown; the same is left each time."""
     tape = load(deal(tmp_path / "a.scanlog", read(63, DECK[18])), print)
-    question = Keeps(tape, ["duplicate"], Registry())
+    question = Keeps(tape, ["duplicate"], REGISTRY)
     shown = Minimiser(question).smallest(tape)
     entries = shown.tape.entries
     assert 3 == len(entries)
@@ -100,16 +101,16 @@ def test_a_word_that_is_not_told_is_answered_with_those_that_are(tmp_path: Path)
     """What can't be kept since it never came is an error that says what could be."""
     tape = load(deal(tmp_path / "a.scanlog"), print)
     with pytest.raises(UsageError, match=r"'stalled' is not told; told are: card_accepted, no_read, round_completed, "):
-        Keeps(tape, ["stalled"], Registry())
+        Keeps(tape, ["stalled"], REGISTRY)
     with pytest.raises(UsageError, match="told are: no events"):
-        Keeps(tape.with_entries([]), ["stalled"], Registry())
+        Keeps(tape.with_entries([]), ["stalled"], REGISTRY)
 
 
 def test_a_bound_ends_the_search_with_what_was_found(tmp_path: Path) -> None:
     """After so many entries replayed the smallest recording so far is handed over, and it is known not to be done."""
     tape = load(deal(tmp_path / "a.scanlog", read(45.05, "9C")), print)
     seen: list[tuple[int, int]] = []
-    short = Minimiser(Keeps(tape, ["multi_read"], Registry()), 30, lambda left, tries: seen.append((left, tries)))
+    short = Minimiser(Keeps(tape, ["multi_read"], REGISTRY), 30, lambda left, tries: seen.append((left, tries)))
     shown = short.smallest(tape)
     assert not short.done
     assert "multi_read" in json.dumps(shown.expected)
@@ -123,7 +124,7 @@ def test_a_bound_ends_the_search_with_what_was_found(tmp_path: Path) -> None:
 
 def minimal(tape: Tape, expected: Expected) -> Shown:
     """The smallest recording with the same difference."""
-    return Minimiser(DiffersFromExpected(tape, expected, Registry())).smallest(tape)
+    return Minimiser(DiffersFromExpected(tape, expected, REGISTRY)).smallest(tape)
 
 
 def place(tape: Tape, kind: str, count: int) -> int:

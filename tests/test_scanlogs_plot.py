@@ -20,20 +20,21 @@ from scannerd.scanlogs.tape import load
 from scannerd.scanlogs.timescale import Timescale
 from tests.small_recordings import CARDS, HEADER, read, write
 
+REGISTRY = Registry()
 FOLDER = Path(__file__).parent / "recordings"
 RECORDINGS = sorted(FOLDER.glob("*.scanlog"))
 
 
 def of(path: Path) -> list[Scene]:
     """The scenes of a recording."""
-    return scenes(load(path, print), Registry())
+    return scenes(load(path, print), REGISTRY)
 
 
 @cache
 def picture(name: str) -> Figure:
     """The picture of a recording of the corpus."""
     tape = load(FOLDER / f"{name}.scanlog", print)
-    return draw(tape.header, name, scenes(tape, Registry()))
+    return draw(tape.header, name, scenes(tape, REGISTRY))
 
 
 def words(figure: Figure) -> list[str]:

@@ -18,22 +18,23 @@ from scannerd.scanlogs.tape import Tape, happenings, load
 from scannerd.scanlogs.trimming import dealt_at, moment, to_round, to_span
 from tests.small_recordings import CARDS, HEADER, read, write
 
+REGISTRY = Registry()
 RECORDINGS = sorted((Path(__file__).parent / "recordings").glob("*.scanlog"))
 SIX = tuple(read(number, code) for number, code in enumerate(("AS", "KH", "2C", "3D", "4H", "5S"), start=1))
 
 
 def events(tape: Tape, round_id: object) -> list[tuple[object, object]]:
     """Type and data of a round's events."""
-    return [(one.line["type"], one.data) for one in happenings(tape, Registry()) if one.line["round"] == round_id]
+    return [(one.line["type"], one.data) for one in happenings(tape, REGISTRY) if one.line["round"] == round_id]
 
 
 @pytest.mark.parametrize("recording", RECORDINGS, ids=lambda path: path.stem)
 def test_every_round_stands_alone(recording: Path) -> None:
     """Each round of each recording, trimmed to, replays to the events that it had in the whole."""
     tape = load(recording, print)
-    rounds = {one.line["round"] for one in happenings(tape, Registry())} - {None}
+    rounds = {one.line["round"] for one in happenings(tape, REGISTRY)} - {None}
     for round_id in rounds:
-        piece = to_round(tape, str(round_id), Registry())
+        piece = to_round(tape, str(round_id), REGISTRY)
         assert events(tape, round_id) == events(piece, round_id)
 
 
@@ -41,7 +42,7 @@ def test_a_round_is_found_again_behind_others_and_keeps_its_id(tmp_path: Path) -
     """A late round comes without the ones before it, and its id still counts them."""
     later = [read(20 + number, code) for number, code in enumerate(("6S", "7S", "8S", "9S", "TS", "JS"))]
     tape = load(write(tmp_path / "a.scanlog", *SIX, *later), print)
-    piece = to_round(tape, "tp-01/2", Registry())
+    piece = to_round(tape, "tp-01/2", REGISTRY)
     assert 1 == piece.header.rounds_before
     assert 6 == sum(isinstance(entry, Chunk) for entry in piece.entries)
     assert events(tape, "tp-01/2") == events(piece, "tp-01/2")
@@ -52,7 +53,7 @@ def test_a_round_brings_the_half_frame_that_it_began_with(tmp_path: Path) -> Non
     """The bytes that came before the moment of the opening, but belong to its card, are kept."""
     half = ({"t": 0.9, "scanner": "desk", "rx": "A"}, {"t": 1, "scanner": "desk", "rx": "S\r\n"})
     tape = load(write(tmp_path / "a.scanlog", *half, read(2, "KH")), print)
-    piece = to_round(tape, "tp-01/1", Registry())
+    piece = to_round(tape, "tp-01/1", REGISTRY)
     assert ["A", "S\r\n", "KH\r\n"] == [entry.data.decode() for entry in piece.entries if isinstance(entry, Chunk)]
 
 
@@ -61,7 +62,7 @@ def test_a_round_brings_the_card_that_still_lay_there(tmp_path: Path) -> None:
     header = HEADER | {"round": {"start": "command", "bounce_ms": 2_000}}
     lying = (read(1, "AS"), read(2, "AS"), {"t": 2.5, "command": "open", "args": {"id": "c", "round": "r-1"}})
     tape = load(write(tmp_path / "a.scanlog", *lying, read(3, "AS"), read(4, "KH"), header=header), print)
-    piece = to_round(tape, "r-1", Registry())
+    piece = to_round(tape, "r-1", REGISTRY)
     assert ["round_opened", "card_accepted"] == [kind for kind, _ in events(piece, "r-1")]
 
 
@@ -69,9 +70,9 @@ def test_a_round_that_is_not_there_is_told_with_those_that_are(tmp_path: Path) -
     """A wrong id is answered with the ids of the recording, or that it has no round."""
     tape = load(write(tmp_path / "a.scanlog", *CARDS), print)
     with pytest.raises(UsageError, match=r"a\.scanlog: there is no round 'r-9'; there: tp-01/1"):
-        to_round(tape, "r-9", Registry())
+        to_round(tape, "r-9", REGISTRY)
     with pytest.raises(UsageError, match="no round is opened in it"):
-        to_round(tape.with_entries([]), "r-9", Registry())
+        to_round(tape.with_entries([]), "r-9", REGISTRY)
 
 
 def test_a_span_begins_with_what_stood_then(tmp_path: Path) -> None:
@@ -103,18 +104,18 @@ def test_a_command_that_repeats_an_id_from_before_stays_without_effect(tmp_path:
 def test_a_span_is_cut_where_it_is_said(tmp_path: Path) -> None:
     """A span keeps its entries, the wall clock at its start, and how many rounds came before."""
     tape = load(write(tmp_path / "a.scanlog", *SIX, read(20, "6S"), read(21, "7S")), print)
-    span = to_span(tape, 19_500_000, 20_500_000, Registry())
+    span = to_span(tape, 19_500_000, 20_500_000, REGISTRY)
     assert [Chunk(500_000, "desk", b"6S\r\n"), End(1_000_000)] == list(span.entries)
     assert 1 == span.header.rounds_before
     assert 19.5 == (span.header.recorded_at - tape.header.recorded_at).total_seconds()
-    assert ["tp-01/2"] * 2 == [one.line["round"] for one in happenings(span, Registry())]
+    assert ["tp-01/2"] * 2 == [one.line["round"] for one in happenings(span, REGISTRY)]
 
 
 def test_the_round_that_a_cut_would_split_is_named(tmp_path: Path) -> None:
     """At any moment it is known whether a round is being dealt."""
     tape = load(write(tmp_path / "a.scanlog", *SIX, {"t": 9, "end": True}), print)
     assert [None, "tp-01/1", "tp-01/1", None] == [
-        dealt_at(tape, t, Registry()) for t in (1_000_000, 1_000_001, 6_000_000, 9_000_000)
+        dealt_at(tape, t, REGISTRY) for t in (1_000_000, 1_000_001, 6_000_000, 9_000_000)
     ]
 
 
