@@ -5,7 +5,7 @@ from __future__ import annotations
 from tests.guests.bench import CONFIG, PLAN, START_S, Bench
 from tests.guests.debs import Debs
 from tests.guests.report import same
-from tests.guests.table import TableError
+from tests.guests.table import UNIT, TableError
 
 INSTALL_S = 300.0
 """In which a package is unpacked, in a guest that is slow."""
@@ -62,9 +62,11 @@ def upgrade(bench: Bench, debs: Debs) -> None:
     bench.machine.run(f"systemctl enable {OTHER}")
     with bench.report.check("upgraded in mid-round: the table is started anew, keeps its round and deals on") as found:
         bench.open_round()
-        for slot, card in zip(PLAN[:3], cards[:3], strict=True):
+        for slot, card in zip(PLAN[:2], cards[:2], strict=True):
             bench.deal(bench.shoe, slot, card)
-        bench.machine.run(f"dpkg -i {bench.machine.put(debs.second)}", INSTALL_S)
+        bench.machine.run(f"dpkg --unpack {bench.machine.put(debs.second)}", INSTALL_S)
+        bench.deal(bench.shoe, PLAN[2], cards[2])  # by the old program, whose files are other ones now
+        bench.machine.run("dpkg --configure scannerd", INSTALL_S)
         bench.table.expect("daemon_stopped", reason="SIGTERM")
         started = bench.table.expect("daemon_started", START_S)
         same(
@@ -80,6 +82,17 @@ def upgrade(bench: Bench, debs: Debs) -> None:
     with bench.report.check("upgraded: no configuration is changed, and no table runs that did not run before"):
         same(config, bench.machine.run(f"sha256sum {CONFIG}"))
         same("inactive\n", bench.machine.ask(f"systemctl is-active {OTHER}")[1])
+
+
+def upgrade_over_a_death(bench: Bench, debs: Debs) -> None:
+    """Checks that a table which ended while its files were changed runs again; it runs at the end of it."""
+    with bench.report.check("a table that died while its files were changed runs again after the upgrade"):
+        bench.machine.run(f"dpkg --unpack {bench.machine.put(debs.second)}", INSTALL_S)
+        bench.machine.run(f"systemctl stop {UNIT}")
+        bench.table.expect("daemon_stopped", reason="SIGTERM")
+        bench.machine.run("dpkg --configure scannerd", INSTALL_S)
+        bench.table.expect("daemon_started", START_S, version=debs.next_version)
+        same("active\ninactive\n", bench.machine.ask(f"systemctl is-active {UNIT} {OTHER}")[1])
 
 
 def remove(bench: Bench) -> None:

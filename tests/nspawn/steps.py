@@ -67,6 +67,7 @@ def run(machine: Guest, debs: Debs, report: Report) -> None:
     _is_killed(bench)
     _is_stuck(bench)
     steps_package.upgrade(bench, debs)
+    steps_package.upgrade_over_a_death(bench, debs)
     steps_package.remove(bench)
     steps_package.install_again(bench, debs)
     steps_package.purge_unasked(bench)
