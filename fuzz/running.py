@@ -21,6 +21,7 @@ _ROOT = Path(__file__).resolve().parent.parent
 _INPUTS = re.compile(r"number_of_executed_units: (\d+)|^#(\d+)\t", re.MULTILINE)
 _COVERAGE = re.compile(r" cov: (\d+)")
 _LINES_SHOWN = 30
+_BYTES_SHOWN = 1024
 _UNCAUGHT = "=== Uncaught Python exception: ==="
 
 
@@ -55,7 +56,7 @@ class Outcome:
         file.write_bytes(kept.content)
         plain.write_bytes(data)
         again = f"Try it: .venv/bin/python -m fuzz {self.name} --try {plain}"
-        return f"{self._fault()}\nWritten: {file}\n{again}\n{kept.advice.format(file=file)}"
+        return f"{self._fault()}\nInput: {_in_hex(data)}\nWritten: {file}\n{again}\n{kept.advice.format(file=file)}"
 
     def _fault(self) -> str:
         """What the process said of it: the exception, or that it took too long or too much."""
@@ -105,6 +106,11 @@ def run_all(searches: Sequence[Search], jobs: int) -> Iterator[Outcome]:
     """Runs searches, so many at a time, and yields what came of them, in their order."""
     with ThreadPoolExecutor(jobs) as pool:
         yield from pool.map(Search.run, searches)
+
+
+def _in_hex(data: bytes) -> str:
+    """The input for `xxd -r -p`, in a log that outlives the machine it was found on; of a long one only its length."""
+    return data.hex() if len(data) <= _BYTES_SHOWN else f"{len(data)} bytes"
 
 
 def _end_of(said: str) -> str:

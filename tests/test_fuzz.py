@@ -299,7 +299,7 @@ class Toy(Target):
 
 
 def test_what_is_found_is_written_with_its_input(tmp_path: Path) -> None:
-    """The file, the input, what is wrong, and what to do next are told together."""
+    """The file, the input, what is wrong, and what to do next are told together; the input stands in the log too."""
     artifact = tmp_path / "crash-1"
     artifact.write_bytes(b"b")
     log = "=== Uncaught Python exception: ===\nBrokenPromiseError: b\nTraceback"
@@ -308,6 +308,7 @@ def test_what_is_found_is_written_with_its_input(tmp_path: Path) -> None:
     assert (b"B", b"b") == (file.read_bytes(), plain.read_bytes())
     assert [
         "BrokenPromiseError: b",
+        "Input: 62",
         f"Written: {file}",
         f"Try it: .venv/bin/python -m fuzz toy --try {plain}",
         f"Look at {file}.",
