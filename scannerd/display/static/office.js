@@ -1,19 +1,10 @@
 // What the supervisor's pages share: words, the language, asking the daemon, and cards in short.
 
+import { at, fill, page, slotName, store, words } from "./base.js";
 import { follow } from "./stream.js";
 
-export const at = (id) => document.getElementById(id);
-export const fill = (text, blanks) => text.replace(/\{(\w+)\}/g, (whole, key) => blanks[key] ?? whole);
-
-export const page = { texts: {}, language: "en", hello: {}, token: null };
-export const words = () => page.texts[page.language];
-export const slotName = (slot) => (words().hands[slot[0]] ?? slot[0]) + slot.slice(1);
+export { at, fill, page, slotName, words };
 export const reasonOf = (reason) => words().reasons[reason] ?? reason ?? "";
-
-const store = {
-  get(key) { try { return localStorage.getItem(key); } catch { return null; } },
-  set(key, value) { try { localStorage.setItem(key, value); } catch { /* a browser may forbid it */ } },
-};
 
 export function make(name, attributes = {}, ...children) {
   const made = document.createElement(name);

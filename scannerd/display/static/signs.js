@@ -1,0 +1,19 @@
+// A sign for each prompt, told apart by its shape: lines in a square of 100.
+
+import { element } from "./cards.js";
+
+const SIGNS = {
+  deal: "M50 8V84M18 54L50 88L82 54",
+  rescan: "M84 50A34 34 0 1 1 72 24M74 4V28H50",
+  call_supervisor: "M50 92C24 92 20 70 12 56C10 48 20 46 24 54L30 62V24C30 14 42 14 42 24V46V14C42 4 54 4 54 14V46V20C54 10 66 10 66 20V50V32C66 24 78 24 78 32V64C78 82 68 92 50 92Z",
+  scanner_down: "M8 92L28 72M28 72C16 58 22 48 32 40L60 68C50 80 40 84 28 72ZM42 44L54 32M56 58L68 46M62 24L76 38M70 30L92 8",
+  scanner_error: "M50 8L94 88H6ZM50 36V60M50 74V75",
+  network_down: "M14 40C36 20 64 20 86 40M30 58C42 48 58 48 70 58M50 78V79M12 12L88 90",
+  storage_fault: "M18 20C18 6 82 6 82 20V78C82 92 18 92 18 78ZM18 20C18 34 82 34 82 20M36 52L64 78M64 52L36 78",
+  complete: "M10 54L38 82L90 20",
+  wait: "M24 8H76M24 92H76M30 8C30 40 70 60 70 92M70 8C70 40 30 60 30 92",
+  lost: "M36 64L20 80M64 36L80 20M26 52C14 64 14 78 22 84C30 90 42 86 50 76M74 48C86 36 86 22 78 16C70 10 58 14 50 24M34 26L28 14M26 36L14 32M66 74L72 86M74 64L86 68",
+};
+
+// The lines of a prompt's sign; one that is not known waits.
+export const sign = (code) => element("path", { d: SIGNS[code] ?? SIGNS.wait });
