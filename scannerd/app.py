@@ -157,6 +157,7 @@ class App:
             until = _stop(started)
             self._close_pages()
             self.publisher.stop(self.engine.final_status(), FAREWELL_S)
+            self.sentry.join(max(0.0, until - time.monotonic()))
             _join(started, until)
             self._join_pages(until)
             self.self_check.join(until)

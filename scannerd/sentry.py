@@ -77,9 +77,12 @@ class Sentry:
         """Starts to look."""
         self._thread.start()
 
-    def stop(self, timeout: float = 1.0) -> None:
-        """Ends the thread; may be called before `start`, and twice."""
+    def stop(self) -> None:
+        """Asks the thread to end, and returns at once; may be called before `start`, and twice."""
         self._stopping.set()
+
+    def join(self, timeout: float = 1.0) -> None:
+        """Waits for the thread to end, at most `timeout` seconds; it may never have been started."""
         if self._thread.ident is not None:
             self._thread.join(timeout)
 

@@ -155,7 +155,7 @@ def test_thread_looks_by_itself_and_dies_loudly() -> None:
     post.sentry.start()
     assert post.told.wait(10)
     assert ("sentry", 7) == (post.died[0].name, post.died[0].at)
-    post.sentry.stop()
+    post.sentry.join()
 
 
 def test_thread_ends_when_it_is_told_to() -> None:
@@ -163,5 +163,8 @@ def test_thread_ends_when_it_is_told_to() -> None:
     post = Post()
     post.sentry.start()
     post.sentry.stop()
+    post.sentry.join(10)
     assert "sentry" not in {thread.name for thread in threading.enumerate()}
-    Post().sentry.stop()
+    never = Post().sentry
+    never.stop()
+    never.join()
