@@ -8,7 +8,7 @@ import shutil
 from collections.abc import Iterator
 
 import pytest
-from playwright.sync_api import Browser, Page, sync_playwright
+from playwright.sync_api import Browser, Page, expect, sync_playwright
 
 CHROMIUM = shutil.which("chromium") or "/usr/bin/chromium"
 REBOUND = "rebound.example"
@@ -24,6 +24,11 @@ SIZES = (PANEL, TABLET, TV, LARGE, UPRIGHT)
 
 AA, AA_LARGE = 4.5, 3.0
 """Contrast that WCAG 2.2 asks for (1.4.3): of text, and of text from 24 px, or bold from 18.66 px."""
+
+PATIENCE_MS = 20_000
+"""Milliseconds that a test waits for what must come."""
+
+expect.set_options(timeout=PATIENCE_MS)
 
 _TWO_FRAMES = "() => new Promise(done => requestAnimationFrame(() => requestAnimationFrame(done)))"
 _MISFITS = """
@@ -117,7 +122,7 @@ def page_fixture(chromium: Browser) -> Iterator[Page]:
     """A page of a new visitor, the size of a 7-inch panel; an exception in its script fails the test."""
     context = chromium.new_context(viewport={"width": PANEL[0], "height": PANEL[1]})
     page = context.new_page()
-    page.set_default_timeout(20_000)
+    page.set_default_timeout(PATIENCE_MS)
     faults: list[str] = []
     page.on("pageerror", lambda error: faults.append(str(error)))
     page.on("console", lambda line: faults.append(line.text) if "Content Security Policy" in line.text else None)
