@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import json
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING
+from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from scannerd.cli import run
 from scannerd.errors import Exit
@@ -15,9 +18,6 @@ from scannerd.journal.recovery import Salvage, salvage, set_aside
 from scannerd.lock import TableLock
 from tests.journals import TABLE, filled, following, harm, opened, spoil
 from tests.test_journal_faults import largest_file
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 NOW = datetime(2026, 11, 30, 10, 45, 16, tzinfo=UTC)
 CHANGE = "UPDATE events SET body = CAST(replace(body, 'AS', 'KS') AS BLOB) WHERE seq = 3"
@@ -71,6 +71,35 @@ def test_what_is_proved_is_told_exactly(
     harm(path, *statements)
     found, _ = salvaged(path)
     assert (kept, lost) == (found.kept, found.lost)
+
+
+HARMS = (
+    "DELETE FROM events WHERE seq = {}",
+    "UPDATE events SET body = CAST(replace(body, 'AS', 'KS') AS BLOB) WHERE seq = {}",
+    "UPDATE events SET body = x'00' WHERE seq = {}",
+    "UPDATE events SET hash = 'x' WHERE seq = {}",
+    "UPDATE events SET type = 'card_withdrawn' WHERE seq = {}",
+    "UPDATE events SET round = NULL WHERE seq = {}",
+)
+
+
+@settings(max_examples=25)
+@given(harmed=st.dictionaries(st.integers(1, 12), st.sampled_from(HARMS)), known=st.booleans())
+def test_whatever_is_harmed_the_rest_is_proved(harmed: dict[int, str], *, known: bool) -> None:
+    """Of any events that were changed or deleted exactly those are lost, whether the journal knows its end or not."""
+    with TemporaryDirectory() as folder:
+        path = filled(Path(folder), 12)
+        with JournalReader(path) as reader:
+            bodies = {record.seq: record.body for record in reader.walk()}
+        statements = [statement.format(seq) for seq, statement in harmed.items()]
+        harm(path, *statements, *([] if known else ["DELETE FROM meta"]))
+        taken: dict[int, bytes] = {}
+        found = salvage(path, lambda record: taken.update({record.seq: record.body}))
+    left = {seq: body for seq, body in bodies.items() if seq not in harmed}
+    assert left == taken
+    spans = {seq for spans in (found.kept, found.lost) for first, last in spans for seq in range(first, last + 1)}
+    assert set(range(1, 13 if known else found.head + 1)) == spans
+    assert len(spans) == sum(last - first + 1 for spans in (found.kept, found.lost) for first, last in spans)
 
 
 def test_page_that_can_not_be_read_is_passed_over(tmp_path: Path) -> None:
