@@ -31,6 +31,7 @@ from scannerd.engine import Engine
 from scannerd.errors import UsageError
 from scannerd.inbox import Letter, Reconfigured, ReloadAsked, StopRequested
 from scannerd.journal import Journal
+from scannerd.journal.high_water import HighWater
 from scannerd.lock import TableLock
 from scannerd.mqtt.notices import BrokerSettings
 from scannerd.outbox import JournalOutbox
@@ -87,7 +88,8 @@ class App:
             config.table.id, config.plan, config.round.rules(), tuple(scanner.name for scanner in config.scanners)
         )
         process = Process(str(uuid.uuid4()), __version__, config.digest)
-        vault = Vault(journal, lambda: _open(config, create=False))
+        self._high_water = HighWater(config.state_dir)
+        vault = Vault(journal, lambda: _open(config, create=False), self._high_water.note)
         record = _record_nothing if capture is None else capture.scanner
         post = self.inbox.put if capture is None else capture.tapped(self.inbox.put)
         self.readers = {scanner.name: _reader(scanner, self.inbox.put, record) for scanner in config.scanners}
@@ -171,6 +173,7 @@ class App:
             raise
         finally:
             self.engine.close()
+            self._high_water.close()
             if self._capture is not None:
                 self._capture.stop()
 
@@ -239,6 +242,7 @@ def run(config: Config, record_to: Target | None = None) -> None:
     notifier = Notifier()
     with _lock(config):
         journal = _open(config, create=True, tell=_patience(notifier))
+        HighWater(config.state_dir).check(journal.journal_id, journal.head.seq)
         logs.configure(always={"table": config.table.id})
         _tell_of(journal)
         target = record_to or _folder(config)

@@ -34,9 +34,11 @@ class Vault:
         writing: the number of the write that is under way, from 1; 0: none is. Read by another thread.
     """
 
-    def __init__(self, journal: Journal, reopen: Callable[[], Journal]) -> None:
-        """Takes an open journal, and how to open it again, never a new one."""
-        self._reopen = reopen
+    def __init__(
+        self, journal: Journal, reopen: Callable[[], Journal], note: Callable[[str, int], None] = lambda _id, _seq: None
+    ) -> None:
+        """Takes an open journal, how to open it again, never a new one, and what is told how far it has come."""
+        self._reopen, self._note = reopen, note
         self._log = logs.get("journal")
         self.journal: Journal | None = journal
         self.fault: Fault | None = None
@@ -82,6 +84,8 @@ class Vault:
             self._fail(str(failure), now)
             return False
         self._known = self.journal.head
+        if batch.records:
+            self._note(self._id, self._known.seq)
         return True
 
     def reopen(self, now: int, fold: Callable[[Journal], None]) -> bool:

@@ -61,6 +61,32 @@ def test_journal_that_is_gone_at_the_start_is_begun_anew_and_said(broker: Mosqui
         assert 0 == daemon.stop()
 
 
+@pytest.mark.parametrize("how", ["log deleted", "older copy"])
+def test_journal_that_lost_its_end(broker: Mosquitto, start_daemon: StartDaemon, how: str) -> None:
+    """A journal whose end is gone, with its log or by an older copy, is refused: no number gets a second content."""
+    daemon = start_daemon(broker.url, QUICK, start=False)
+    with Watcher(broker.port) as watcher:
+        begin(daemon, watcher)
+        if how == "older copy":
+            assert 0 == daemon.stop()
+            older = daemon.journal.read_bytes()
+            begin(daemon, watcher)
+        daemon.send(*SIX)
+        watcher.wait_for_event("round_completed")
+        daemon.kill()
+    if how == "older copy":
+        daemon.journal.write_bytes(older)
+    for side in ("-wal", "-shm"):
+        daemon.journal.with_name(f"journal.db{side}").unlink()
+    told = daemon.run("run")
+    assert (4, 1) == (told.returncode, len(told.stderr.splitlines())), told.stderr
+    assert "its log is gone, or it is an older copy" in told.stderr
+    told = daemon.run("journal", "recover")
+    assert (4, True) == (told.returncode, "its log is gone" in told.stderr)
+    assert 0 == daemon.run("journal", "recover", "--set-aside").returncode
+    daemon.start()
+
+
 def test_disk_that_fails(broker: Mosquitto, start_daemon: StartDaemon, tmp_path: Path) -> None:
     """On a disk that reports an error and is read-only then no card is taken; on another one the round goes on."""
     image = blank_disk(tmp_path / "image")

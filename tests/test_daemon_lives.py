@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from scannerd.journal import Journal, JournalReader, Record, verify
+from scannerd.journal.high_water import HighWater
 from tests.daemon import BOUND_S, PREFIX, Daemon, StartDaemon, let_pass, start_daemon_fixture
 from tests.disks import blank_disk, mounted
 from tests.fakes import TABLE
@@ -123,6 +124,7 @@ def test_power_cuts(broker: Mosquitto, start_daemon: StartDaemon, tmp_path: Path
         with mounted(copy, tmp_path / "after") as disk:
             with Journal.open(disk / "tp-01", TABLE, create=False) as journal:
                 assert witness.bodies[:told] == [record.body for record in journal.records(0, told)]
+                HighWater(disk / "tp-01").check(journal.journal_id, journal.head.seq)
             assert verify(disk / "tp-01").sound
 
 

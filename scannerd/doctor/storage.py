@@ -15,6 +15,7 @@ from pathlib import Path
 from scannerd.doctor.findings import Finding, fail, ok, warn
 from scannerd.doctor.site import Site, content
 from scannerd.journal import JournalError, JournalMismatch, JournalMissing, JournalNewer, JournalReader
+from scannerd.journal.high_water import HighWater
 from scannerd.journal.opening import check_table, check_tail, read_meta, schema_of
 from scannerd.journal.recovery import check_waiting
 from scannerd.journal.schema import VERSION
@@ -135,6 +136,7 @@ def look_at_journal(site: Site) -> JournalFacts:
             check_table(meta, reader.path, site.config.table.id)
             check_tail(db, reader.path, meta)
             check_waiting(db, reader.path, meta)
+            HighWater(path).check(meta.journal, meta.head.seq)
             waiting = meta.head.seq - meta.cursor
             return JournalFacts(reader.path, head=meta.head.seq, waiting=waiting, schema=schema_of(db))
     except JournalMissing:

@@ -17,6 +17,7 @@ from typing import IO, TYPE_CHECKING, Final
 from scannerd.journal.anchors import SIDES, side_file
 from scannerd.journal.chain import Chain, fault_within
 from scannerd.journal.errors import JournalDamaged, JournalError, JournalMissing, damaged
+from scannerd.journal.high_water import HighWater
 from scannerd.journal.opening import (
     DIRECTORY_MODE,
     FILE_MODE,
@@ -125,6 +126,7 @@ def startable(directory: Path, table: str) -> str | None:
             check_table(meta, reader.path, table)
             check_tail(db, reader.path, meta)
             check_waiting(db, reader.path, meta)
+            HighWater(directory).check(meta.journal, meta.head.seq)
     except JournalDamaged as damage:
         return str(damage)
     return None
