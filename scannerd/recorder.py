@@ -11,7 +11,7 @@ import queue
 import threading
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from types import MappingProxyType
 from typing import BinaryIO, Final, TypeAlias
@@ -190,7 +190,7 @@ class Recorder:
 
     def _append(self, entry: Entry) -> None:
         try:
-            writer = self._writer or self._open()
+            writer = self._writer or self._open(entry.t)
             self._latest = max(self._latest, entry.t - self._began)  # threads may overtake each other on their way here
             writer.write(replace(entry, t=self._latest))
             self._failed = False
@@ -207,9 +207,12 @@ class Recorder:
             self._log.error("the recording can't be written", error=str(trouble))
         self._close()
 
-    def _open(self) -> ScanlogWriter:
+    def _open(self, first: int | None = None) -> ScanlogWriter:
+        """Begins a file, with an entry of the time `first`, which is a little ago."""
         self._target.tidy()
-        now, self._began = self._moment()
+        now, began = self._moment()
+        self._began = began if first is None else min(began, first)
+        now -= timedelta(microseconds=began - self._began)
         self._latest = 0
         self._file = self._target.next(now).open("wb", buffering=0)
         self._writer = ScanlogWriter(self._file, self._header.model_copy(update={"recorded_at": now}))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
@@ -11,6 +11,9 @@ from structlog.testing import capture_logs
 from scannerd.errors import UsageError
 from scannerd.recorder import Folder, OneFile, Recorder
 from scannerd.scanlog import Chunk, End, Entry, Header, Link, reading
+
+BOUND_S = 20
+"""How long the machine may take from one step to the next."""
 
 
 def header() -> Header:
@@ -73,6 +76,21 @@ def test_a_file_says_how_many_rounds_came_before(tmp_path: Path) -> None:
     first, second = sorted(tmp_path.iterdir())
     with reading(first, print) as one, reading(second, print) as other:
         assert (None, 7) == (one.header.rounds_before, other.header.rounds_before)
+
+
+def test_a_file_begins_with_its_first_entry(tmp_path: Path) -> None:
+    """A file that an entry begins has that entry's own time, though the entry waited for it to be opened."""
+    recorder = Recorder(header(), Folder(tmp_path, "tp-01", file_bytes=100, files=8), lambda: 5_000_000)
+    recorder.start()
+    recorder.pause(0)
+    recorder.write(Chunk(4_000_000, "shoe", b"KH\r\n"))
+    recorder.write(Chunk(4_500_000, "shoe", b"AS\r\n"))
+    recorder.stop()
+    first, second = sorted(tmp_path.iterdir())
+    assert [Chunk(0, "shoe", b"KH\r\n"), Chunk(500_000, "shoe", b"AS\r\n")] == entries(second)
+    with reading(first, print) as one, reading(second, print) as other:
+        apart = other.header.recorded_at - one.header.recorded_at
+    assert timedelta(seconds=-1) < apart < timedelta(seconds=BOUND_S - 1)
 
 
 def test_entries_that_overtake_each_other_stay_readable(tmp_path: Path) -> None:

@@ -25,7 +25,7 @@ from tests.mosquitto import Mosquitto, broker_fixture, start_broker_fixture
 __all__ = ["broker_fixture", "start_broker_fixture", "start_daemon_fixture"]
 
 AUTO = 'start = "auto"\nmin_gap_ms = 0\nbounce_ms = 0\nround_gap_ms = 0\nmax_attempts = 0'
-NOT_TOLD = {"daemon_started", "daemon_stopped"}
+NOT_TOLD = {"daemon_started", "daemon_stopped", "self_check"}
 """What no recording can tell of."""
 
 
