@@ -12,8 +12,9 @@ from scannerd.cli.recording_options import Place, makes_recording, warn
 from scannerd.config import load as load_config
 from scannerd.errors import UsageError
 from scannerd.registry import Registry
+from scannerd.scanlogs.expectation import DiffersFromExpected
 from scannerd.scanlogs.minimising import ENTRIES, Minimiser
-from scannerd.scanlogs.sameness import DiffersFromExpected, DiffersFromTable, Keeps, Question
+from scannerd.scanlogs.sameness import DiffersFromTable, Keeps, Question
 from scannerd.scanlogs.tape import Tape, load
 from scannerd.verify.corpus import beside
 from scannerd.verify.expected import Expected
