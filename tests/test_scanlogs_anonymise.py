@@ -165,3 +165,6 @@ def test_who_may_know_gets_the_names(tmp_path: Path, capsys: pytest.CaptureFixtu
     } == json.loads(names.read_text())
     assert Exit.USAGE == run(command)
     assert "names.json is there already" in capsys.readouterr().err
+    for other in (recording, tmp_path / "c.scanlog"):
+        assert Exit.USAGE == run([*command[:3], "--names", str(other), "--force", "-o", str(tmp_path / "c.scanlog")])
+        assert "is what is read" in capsys.readouterr().err

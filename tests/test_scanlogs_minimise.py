@@ -279,6 +279,10 @@ def test_a_configuration_that_decides_otherwise_is_shown(tmp_path: Path, capsys:
         (("--against", "none.jsonl"), "none.jsonl: No such file"),
         (("--keep", "stalled"), "'stalled' is not told"),
         (("--keep", "no_read", "-o", "a.scanlog"), "a recording is never written over"),
+        (
+            ("--against", "b.expected.jsonl", "-o", "b.scanlog", "--expect", "--force"),
+            "b.expected.jsonl is what is read",
+        ),
     ],
 )
 def test_a_question_that_cant_be_answered_is_told(

@@ -205,6 +205,7 @@ def test_a_game_of_the_tables_own_is_taken_along(tmp_path: Path) -> None:
         (("--from", "0", "-o", "a.scanlog", "--force"), "a recording is never written over"),
         (("--from", "0", "-o", "there.scanlog"), "is there already; --force writes over it"),
         (("--from", "0", "-o", "new.scanlog", "--expect"), "new.expected.jsonl is there already"),
+        (("--from", "0", "-o", "/dev/null", "--force"), "/dev/null is there already and is no file"),
         (("--from", "0", "--expect"), "name the recording with -o"),
         (("--from", "0", "-o", "none/b.scanlog"), "none/b.scanlog: No such file or directory"),
     ],

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Collection
 from functools import wraps
 from pathlib import Path
 from typing import NamedTuple, TypeVar
@@ -37,7 +37,7 @@ class Place(NamedTuple):
     expect: bool = False
     force: bool = False
 
-    def check(self, sources: Iterable[Path] = ()) -> None:
+    def check(self, sources: Collection[Path] = ()) -> None:
         """Refuses to write over anything, before any work is done.
 
         Raises:
@@ -47,12 +47,8 @@ class Place(NamedTuple):
             if self.expect:
                 raise UsageError("--expect writes a file beside the recording: name the recording with -o")
             return
-        for source in sources:
-            if self.output.resolve() == source.resolve():
-                raise UsageError(f"{self.output} is what is read: name another file, a recording is never written over")
         for file in (self.output, beside(self.output, "event")) if self.expect else (self.output,):
-            if file.exists() and not self.force:
-                raise UsageError(f"{file} is there already; --force writes over it")
+            may_write(file, sources, force=self.force)
 
     def put(
         self,
@@ -109,6 +105,20 @@ class Place(NamedTuple):
             return Exit.WELL
         warn(f"its replay differs from the journal: {excerpt.difference}")
         return Exit.DIFFERENCE
+
+
+def may_write(file: Path, sources: Collection[Path], *, force: bool) -> None:
+    """Refuses to write over what is read, over what is there unless `force` says so, and over what is no file at all.
+
+    Raises:
+        UsageError: it may not be written.
+    """
+    if any(file.resolve() == source.resolve() for source in sources):
+        raise UsageError(f"{file} is what is read: name another file, a recording is never written over")
+    if file.exists() and not file.is_file():
+        raise UsageError(f"{file} is there already and is no file")
+    if file.exists() and not force:
+        raise UsageError(f"{file} is there already; --force writes over it")
 
 
 def makes_recording(command: Callable[..., T]) -> Callable[..., T]:

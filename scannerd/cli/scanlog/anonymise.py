@@ -8,8 +8,7 @@ from pathlib import Path
 import click
 
 from scannerd.cli.outputs import told_as_usage
-from scannerd.cli.recording_options import Place, makes_recording, warn
-from scannerd.errors import UsageError
+from scannerd.cli.recording_options import Place, makes_recording, may_write, warn
 from scannerd.registry import Registry
 from scannerd.scanlogs.anonymising import Anonymiser, anonymous_book
 from scannerd.scanlogs.tape import load
@@ -30,8 +29,8 @@ def anonymise(place: Place, file: Path, names: Path | None) -> None:
     at: see with `scannerd scanlog show` whether your devices tell their serial number in them.
     """
     place.check([file])
-    if names is not None and names.exists() and not place.force:
-        raise UsageError(f"{names} is there already; --force writes over it")
+    if names is not None:
+        may_write(names, [file, place.output], force=place.force)
     anonymiser = Anonymiser(load(file, warn))
     place.put(anonymiser.tape(), Registry(), book=anonymous_book)
     if names is not None:

@@ -54,7 +54,7 @@ def minimise(place: Place, file: Path, against: Path | None, words: tuple[str, .
     """  # noqa: D301 - click's mark for lines to be left as they are
     if against is not None and words:
         raise click.UsageError("--against and --keep are two questions: ask one")
-    place.check([file])
+    place.check([file] if against is None else [file, against])
     registry, tape = Registry(), load(file, warn)
     minimiser = Minimiser(_question(tape, against, words, registry), most, _progress if sys.stderr.isatty() else None)
     shown = minimiser.smallest(tape)

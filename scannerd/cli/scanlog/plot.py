@@ -7,7 +7,7 @@ from pathlib import Path
 import click
 
 from scannerd.cli.outputs import told_as_usage
-from scannerd.cli.recording_options import warn
+from scannerd.cli.recording_options import may_write, warn
 from scannerd.errors import UsageError
 from scannerd.registry import Registry
 from scannerd.scanlogs.plotting import FORMATS, draw, save
@@ -34,8 +34,7 @@ def plot(file: Path, output: Path, rounds: tuple[str, ...], *, force: bool) -> N
     """
     if output.suffix not in FORMATS:
         raise UsageError(f"{output}: a picture ends in {', '.join(FORMATS)}")
-    if output.exists() and not force:
-        raise UsageError(f"{output} is there already; --force writes over it")
+    may_write(output, [file], force=force)
     tape = load(file, warn)
     shown = _chosen(scenes(tape, Registry()), rounds, file)
     with told_as_usage(output):
