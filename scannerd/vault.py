@@ -79,13 +79,13 @@ class Vault:
             return False
         try:
             with self._under_way():
+                if batch.records:
+                    self._note(self._id, self._known.seq)
                 self.journal.append(batch)
         except JournalError as failure:
             self._fail(str(failure), now)
             return False
         self._known = self.journal.head
-        if batch.records:
-            self._note(self._id, self._known.seq)
         return True
 
     def reopen(self, now: int, fold: Callable[[Journal], None]) -> bool:
@@ -146,6 +146,7 @@ class Vault:
             self.write(Batch(cursor=self.unwritten), 0)
         if self.journal is not None:
             self.journal.close()
+            self._note(self._id, self._known.seq)
 
     @contextmanager
     def _under_way(self) -> Iterator[None]:

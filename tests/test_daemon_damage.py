@@ -141,3 +141,21 @@ def test_disk_that_hangs(broker: Mosquitto, start_daemon: StartDaemon, tmp_path:
         assert [*SIX] == [data["card"] for data in watcher.data("card_accepted")]
         assert [] == watcher.events("alarm_raised")
         assert 0 == daemon.stop()
+
+
+def test_last_write_that_is_torn(broker: Mosquitto, start_daemon: StartDaemon) -> None:
+    """A last write of which only a part reached the disk keeps no table from starting: the journal goes on before it."""
+    daemon = start_daemon(broker.url, QUICK, start=False)
+    with Watcher(broker.port) as watcher:
+        begin(daemon, watcher)
+        daemon.send(*SIX)
+        watcher.wait_for_event("round_completed")
+    daemon.kill()
+    log = daemon.journal.with_name("journal.db-wal")
+    with log.open("r+b") as torn:
+        torn.truncate(log.stat().st_size - 100)
+    before = len(daemon.records())
+    daemon.start()
+    daemon.wait_for_journal("daemon_started", 2)
+    assert [*range(1, before + 1)] == [one.seq for one in daemon.records()[:before]]
+    assert "daemon_started" == daemon.records()[before].type

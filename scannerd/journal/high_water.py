@@ -1,9 +1,10 @@
 """How far the journal has come, in a file beside it: a journal that ends before that has lost what consumers know.
 
 SQLite takes a file whose log is gone for a sound one that ends earlier, and so it does with an older copy. To go on
-from there would give numbers a second content. So the last seq is noted after each write, in a few bytes of their own.
-They are not synced: after a power cut they may name an earlier seq, which proves nothing, but never one that was not
-synced in the journal before.
+from there would give numbers a second content. So the last seq is noted in a few bytes of their own: when the next
+write begins, and at the end. Not sooner, since a last write of which only a part reached the disk is what SQLite drops
+after a crash, and no damage. They are not synced: after a power cut they may name an earlier seq, which proves nothing,
+but never one that was not synced in the journal before.
 """
 
 from __future__ import annotations
