@@ -144,7 +144,7 @@ def test_disk_that_hangs(broker: Mosquitto, start_daemon: StartDaemon, tmp_path:
 
 
 def test_last_write_that_is_torn(broker: Mosquitto, start_daemon: StartDaemon) -> None:
-    """A last write of which only a part reached the disk keeps no table from starting: the journal goes on before it."""
+    """A last write of which only a part reached the disk stops no table: the journal goes on before it."""
     daemon = start_daemon(broker.url, QUICK, start=False)
     with Watcher(broker.port) as watcher:
         begin(daemon, watcher)
