@@ -32,7 +32,7 @@ make_environment() {
     "${pip[@]}" --require-hashes --only-binary :all: --requirement "$tree/requirements/table.txt"
     # By name, from a folder: a file that is named would be told, with its path, in the installed metadata.
     "${pip[@]}" --no-deps --no-index --find-links "$work/wheels" scannerd
-    "$tools/pip" --python "$root$home/bin/python" check >/dev/null || { echo "make lock has been forgotten" >&2; return 1; }
+    "$tools/pip" --python "$root$home/bin/python" check >&2 || { echo "run make lock" >&2; return 1; }
     rm -r "$root$home/include"
     find "$root$home/bin" -mindepth 1 ! -name 'python*' ! -name scannerd ! -name teen-patti-engine -delete
     sed -i "1s|.*|#!$home/bin/python|" "$root$home"/bin/{scannerd,teen-patti-engine}
@@ -92,7 +92,7 @@ make_units() {
 
 # The newest C library that a wheel was built for.
 needed_libc() {
-    { echo 2.17; cat "$root$home"/lib/python3*/site-packages/*.dist-info/WHEEL | sed -nE 's/.*manylinux_([0-9]+)_([0-9]+)_.*/\1.\2/p'; } |
+    { echo 2.17; sed -nE 's/.*manylinux_([0-9]+)_([0-9]+)_.*/\1.\2/p' "$root$home"/lib/python3*/site-packages/*/WHEEL; } |
         sort -V | tail -n 1
 }
 
@@ -125,5 +125,6 @@ if grep -rlF "$work" "$root"; then
     exit 1
 fi
 find "$root" -exec touch -h -d "@$SOURCE_DATE_EPOCH" {} +
-dpkg-deb --root-owner-group --threads-max=1 -Z"${DPKG_DEB_COMPRESSOR_TYPE:-xz}" -z"${DPKG_DEB_COMPRESSOR_LEVEL:-6}" --build "$root" "$out" >/dev/null
+dpkg-deb --root-owner-group --threads-max=1 -Z"${DPKG_DEB_COMPRESSOR_TYPE:-xz}" -z"${DPKG_DEB_COMPRESSOR_LEVEL:-6}" \
+    --build "$root" "$out" >/dev/null
 echo "$out/scannerd_${version}_$(dpkg --print-architecture).deb"

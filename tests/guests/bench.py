@@ -13,7 +13,7 @@ PLAN = ("A1", "B1", "A2", "B2", "A3", "B3")
 PACE_S = 0.5
 CONFIG = "/etc/scannerd/tp-01.toml"
 
-START_S = 60.0
+START_S = 180.0
 """In which the daemon is started, in a guest that is slow."""
 
 

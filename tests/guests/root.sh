@@ -15,7 +15,8 @@ flock 9
 key=$(cat "${BASH_SOURCE[0]}" <(echo "$VERSION_CODENAME") | sha256sum)
 [ "$(cat "$root/.made" 2>/dev/null)" = "$key" ] && exit 0
 rm -rf "$root"
-mirror=$(apt-get indextargets --format '$(SITE) $(RELEASE)' | awk -v release="$VERSION_CODENAME" '$2 == release {print $1; exit}')
+mirror=$(apt-get indextargets --format '$(SITE) $(RELEASE)' |
+    awk -v release="$VERSION_CODENAME" '$2 == release {print $1; exit}')
 debootstrap --variant=minbase --include="$packages" "$VERSION_CODENAME" "$root" ${mirror:+"$mirror"} \
     >"$root.log" 2>&1 || { tail "$root.log"; exit 1; }
 rm -f "$root"/var/cache/apt/archives/*.deb

@@ -5,6 +5,8 @@ scanners that are plugged and pulled under it: a USB serial adapter and a keyboa
 guest's kernel makes of software (CDC-ACM, HID POS). No KVM is used, so the guest's Python is ten times slower than
 ours: what is checked is behaviour, with generous bounds.
 
+The daemon comes from the package, which is upgraded, removed and purged in the end.
+
 The steps run here and ask the guest for what they need; each check prints a line, `ok` or `FAILED`. What the machine is
-made of is kept below `$SCANNERD_LAB` (/var/tmp/scannerd-lab): the first run takes four minutes, the next ones two.
+made of is kept below `$SCANNERD_LAB` (/var/tmp/scannerd-lab). A run takes ten minutes, the first one three more.
 """

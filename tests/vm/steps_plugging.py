@@ -5,7 +5,7 @@ from __future__ import annotations
 from tests.guests.guest import CommandError
 from tests.guests.report import Found, at_most, same
 from tests.guests.table import QUIET, UNIT, TableError
-from tests.vm.bench import PACE_S, PLAN, Bench
+from tests.vm.bench import PACE_S, PLAN, START_S, Bench
 from tests.vm.scanners import ForeignAdapter, Scanner
 from tests.vm.steps_rules import typed
 
@@ -40,9 +40,9 @@ def run(bench: Bench) -> None:
 
 def _starts_with_nothing(bench: Bench) -> None:
     with bench.report.check("the service is ready with no scanner plugged in, and says so of each") as found:
-        bench.machine.run(f"systemctl start {UNIT}")
+        bench.machine.run(f"systemctl start {UNIT}", START_S)
         same({"ActiveState": "active", "SubState": "running"}, bench.service("ActiveState", "SubState"))
-        bench.table.expect("daemon_started", previous="first")
+        bench.table.expect("daemon_started", START_S, previous="first")
         downs = {bench.table.expect("scanner_down").data["scanner"] for _ in bench.scanners}
         same({scanner.name for scanner in bench.scanners}, downs)
         bench.table.expect_retained("status", state="degraded")
