@@ -18,9 +18,11 @@ from scannerd.scanlogs.cutting import cut
 from scannerd.scanlogs.excerpt import Excerpt, Excerpts
 from scannerd.scanlogs.tape import Happened, Tape, happenings, load
 from tests.journals import opened, record
+from tests.small_recordings import HEADER, read, write
 
 REGISTRY = Registry()
 RECORDINGS = Path(__file__).parent / "recordings"
+ODD = RECORDINGS / "odd-round.scanlog"
 LATER = "2027-01-01T00:00:00.000000Z"
 TABLE = """[table]
 id = "tp-01"
@@ -38,17 +40,17 @@ url = "/dev/null"
 class Past:
     """A table that has dealt what a recording holds: its configuration, its journal, and its capture in files."""
 
-    def __init__(self, folder: Path, name: str, *ends: int, set_at: int = 0, set_by_ms: int = 0) -> None:
-        """Makes it of a recording of the corpus.
+    def __init__(self, folder: Path, recording: Path, *ends: int, set_at: int = 0, set_by_ms: int = 0) -> None:
+        """Makes it of a recording.
 
         Args:
             folder: where all its files go.
-            name: the recording's.
+            recording: what was dealt.
             ends: the times at which files end, microseconds.
             set_at: when the wall clock was set, microseconds.
             set_by_ms: by how much; 0: it was not.
         """
-        self.tape = load(RECORDINGS / f"{name}.scanlog", print)
+        self.tape = load(recording, print)
         self._folder = folder
         self.told = happenings(self.tape, REGISTRY)
         ((scanner, keys),) = self.tape.header.scanners.items()
@@ -111,20 +113,47 @@ def told(tape: Tape, round_id: object) -> list[tuple[object, object]]:
 @pytest.mark.parametrize("name", ["odd-round", "hold-void-late-scan", "lying-card", "unplugged-mid-frame", "round-gap"])
 def test_a_round_is_found_wherever_a_file_ends(tmp_path: Path, name: str) -> None:
     """However the capture was cut into files, each round becomes a recording that tells what its journal tells."""
-    entries = load(RECORDINGS / f"{name}.scanlog", print).entries
+    recording = RECORDINGS / f"{name}.scanlog"
+    entries = load(recording, print).entries
     for number, entry in enumerate(entries[1::3]):
         folder = tmp_path / str(number)
         folder.mkdir()
-        past = Past(folder, name, entry.t)
+        past = Past(folder, recording, entry.t)
         for round_id in past.rounds:
             found = past.excerpt(str(round_id))
             assert "" == found.difference, (entry.t, round_id)
             assert past.of_round(round_id) == told(found.tape, round_id)
 
 
+def test_what_came_before_may_be_in_the_file_before(tmp_path: Path) -> None:
+    """A card that still lay there when the round was opened is looked for in the file that ended before."""
+    header = HEADER | {"round": {"start": "command", "bounce_ms": 2_000}}
+    opening = {"t": 2.5, "command": "open", "args": {"id": "c", "round": "r-1"}}
+    lying: list[dict[str, object]] = [read(1, "AS"), read(2, "AS"), opening, read(3, "AS"), read(4, "KH")]
+    (tmp_path / "past").mkdir()
+    past = Past(tmp_path / "past", write(tmp_path / "a.scanlog", *lying, header=header), 2_300_000)
+    found = past.excerpt("r-1")
+    assert "" == found.difference
+    assert ["round_opened", "card_accepted"] == [kind for kind, _ in told(found.tape, "r-1")]
+
+
+def test_a_journal_that_says_otherwise_is_what_is_expected(tmp_path: Path) -> None:
+    """Where the bytes do not lead to what the journal says, the recording is expected to give the journal's events."""
+    past = Past(tmp_path, ODD)
+    changed = past.config.read_text() + "min_gap_ms = 0\n"
+    for path in tmp_path.glob("*.scanlog"):
+        path.write_text(path.read_text().replace('"min_gap_ms":150', '"min_gap_ms":0'))
+    past.config.write_text(changed)
+    found = past.excerpt("r-57")
+    assert "expected " in found.difference
+    assert "card_withdrawn" in found.difference
+    assert past.of_round("r-57") == [(line["type"], line["data"]) for line in found.expected]
+    assert [(one.at - 500_000) / 1_000_000 for one in past.told] == [line["t"] for line in found.expected]
+
+
 def test_a_round_whose_events_are_deleted_is_told_to_be_so(tmp_path: Path) -> None:
     """Where the journal has deleted the events for their age, nobody can say what the recording is to tell."""
-    past = Past(tmp_path, "odd-round")
+    past = Past(tmp_path, ODD)
     with opened(tmp_path) as journal:
         for number in range(58, 61):
             opening: dict[str, object] = {"game": "teen-patti-20-20", "plan": ["A1"], "by": None}
@@ -140,7 +169,7 @@ def test_a_round_whose_events_are_deleted_is_told_to_be_so(tmp_path: Path) -> No
 @pytest.mark.parametrize("set_by_ms", [3_600_000, -5_000])
 def test_the_clock_may_have_been_set_in_the_middle_of_a_round(tmp_path: Path, set_by_ms: int) -> None:
     """A step of the wall clock, which the journal tells, does not lose the round's end."""
-    past = Past(tmp_path, "odd-round", set_at=10_000_000, set_by_ms=set_by_ms)
+    past = Past(tmp_path, ODD, set_at=10_000_000, set_by_ms=set_by_ms)
     found = past.excerpt("r-57")
     assert "" == found.difference
     assert past.of_round("r-57") == told(found.tape, "r-57")
