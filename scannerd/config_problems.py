@@ -26,9 +26,9 @@ class Problems:
         self._found: list[tuple[int, str]] = []
 
     def add(self, place: Place, text: str) -> None:
-        """Notes that the value at `place`, or the lack of it, is wrong."""
+        """Notes that the value at `place`, or the lack of it, is wrong; what may be a password in a URL is not said."""
         line = self.line(place)
-        self._found.append((line, f"{self._path}:{line}: {_key(place)}: {text}"))
+        self._found.append((line, f"{self._path}:{line}: {_key(place)}: {without_userinfo(text)}"))
 
     def add_all(self, place: Place, error: ValidationError, model: type[BaseModel], also: Iterable[str] = ()) -> None:
         """Notes what pydantic found below `place`.

@@ -35,7 +35,7 @@ def brokers(text: str) -> tuple[Broker, ...]:
 
 def _broker(text: str) -> Broker:
     parts = urlsplit(text)
-    if parts.username is not None or parts.password is not None:
+    if "@" in text:  # urlsplit finds no user where the scheme is missing, or the password has a `#`
         raise ValueError("expected no user in the URL; `username` and `password_file` are for that")
     if parts.scheme not in _MQTT_PORTS:
         raise ValueError(f"expected mqtt://host:port or mqtts://host:port, found {text!r}")

@@ -224,9 +224,16 @@ def test_credential_is_for_a_user(tmp_path: Path) -> None:
     assert loaded(tmp_path, TABLE + SHOE, CREDENTIALS_DIRECTORY=str(tmp_path)).mqtt.password() is None
 
 
-def test_password_in_a_url_is_refused_and_not_repeated(tmp_path: Path) -> None:
-    """A password in the URL is refused without being repeated."""
-    told = problems(tmp_path, TABLE + SHOE + "[mqtt]\nurl = 'mqtt://u:s3cret@x'\n")
+def test_password_in_the_url_of_a_scanner_is_not_repeated(tmp_path: Path) -> None:
+    """A scanner's URL that can't be used is told without what stands before its host."""
+    (told,) = problems(tmp_path, TABLE + SHOE.replace("/dev/scannerd/shoe", "tcp://u:s3cret@x:4001"))
+    assert told.endswith("expected tcp://host:port, found 'tcp://[hidden]@x:4001'")
+
+
+@pytest.mark.parametrize("url", ["mqtt://u:s3cret@x", "u:s3cret@x:1883", "mqtt://u:s3cret#1@x", "http://u:s3cret@x"])
+def test_password_in_a_url_is_refused_and_not_repeated(tmp_path: Path, url: str) -> None:
+    """A password in the URL is refused without being repeated, be the URL ever so wrong."""
+    told = problems(tmp_path, TABLE + SHOE + f"[mqtt]\nurl = '{url}'\n")
     assert ("tp-01.toml:8: mqtt.url: expected no user in the URL; `username` and `password_file` are for that",) == told
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import json
+import os
 import stat
 import tarfile
 from collections.abc import Iterable, Sequence
@@ -297,6 +298,24 @@ def test_recordings_are_bounded(tmp_path: Path) -> None:
 # --- the file ---
 
 
+def test_only_recordings_are_taken_for_recordings(tmp_path: Path) -> None:
+    """A link or a pipe that bears a recording's name is left out, for the folder is not root's, and root packs it."""
+    kept, folder = tmp_path / "tp-01-20261130T100000000000Z.scanlog", tmp_path
+    kept.write_text('{"scanlog":1}\n')
+    (tmp_path / "shadow").write_text("root:secret\n")
+    (folder / "tp-01-20261130T110000000000Z.scanlog").symlink_to(tmp_path / "shadow")
+    os.mkfifo(folder / "tp-01-20261130T120000000000Z.scanlog")
+    assert [f"recordings/{kept.name}"] == [item.name for item in recordings(folder, "tp-01", 10_000)]
+
+
+def test_pipe_instead_of_a_secret_is_not_waited_for(tmp_path: Path) -> None:
+    """What a configuration names as a secret's file, and is a pipe, holds nothing up."""
+    os.mkfifo(tmp_path / "password")
+    shown = show(tmp_path / "tp-01.toml", CONFIG + '[mqtt]\npassword_file = "password"\n', tmp_path)
+    assert shown.data is not None
+    assert {"password_file": f"{HIDDEN} a file, mode 0644"} == shown.data["mqtt"]
+
+
 def test_file_is_ours_alone_and_never_written_over(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """The file has mode 0600; one that is there, a link too, is not touched."""
     output = tmp_path / "report.tar.gz"
@@ -414,6 +433,20 @@ def test_no_secret_is_shown_of_a_configuration(secret: str, place: str) -> None:
             bundle.lack("log", f"{kept} is wrong")
     content = b"\n".join(item.content for item in bundle.items) + b"".join(lack.why.encode() for lack in bundle.lacking)
     assert [] == [form for form in forms(kept) if form in content]
+
+
+@pytest.mark.parametrize(
+    "url", ["u:{}@broker:1883", "mqtt://u:{}@broker", "mqtt://{}@a,mqtts://u:{}@b", "u: {}@broker", "mqtt:/u:{}@broker"]
+)
+@pytest.mark.parametrize("broken", ["", "not toml\n"])
+def test_no_password_is_shown_of_a_url_that_is_none(tmp_path: Path, url: str, broken: str) -> None:
+    """Before the host of a URL nothing is shown, though its scheme was forgotten or a password has blanks or quotes,
+    and a complaint that quotes the URL is cleaned of the password.
+    """
+    secret = 'correct horse, it\'s"<so>"://x@y'
+    own = f"[mqtt]\nurl = {json.dumps(url.replace('{}', secret))}\n{broken}"
+    content = b"\n".join(report(table(tmp_path, CONFIG + own, events=1)).values())
+    assert [] == [form for form in forms(secret) if form in content]
 
 
 def _repeat(folder: Path, secret: str) -> None:

@@ -24,6 +24,8 @@ from scannerd.settings import Config, Section, Stanza
 
 _LONG: Final = 6
 """Characters from which on what may be a secret is taken for one elsewhere, too."""
+_URL: Final = "url"
+"""The key that holds a URL, in every section that has one."""
 _LARGEST: Final = 65_536
 """Bytes of a secret's file that are looked at."""
 
@@ -32,6 +34,7 @@ _PAIR: Final = re.compile(r"[ \t]*([A-Za-z0-9_-]+)[ \t]*=[ \t]*(\"[^\"\\]*\"|'[^
 _KEYED: Final = re.compile(r"[ \t]*([A-Za-z0-9_.\"'-]+)[ \t]*=")
 _QUOTED: Final = re.compile(r"\"([^\"]*)\"?|'([^']*)'?")
 _USER: Final = re.compile(r"://([^\s\"'<>]*)@")
+_SCHEME: Final = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:/+")
 
 
 @dataclass(slots=True)
@@ -122,6 +125,8 @@ def _value(key: str, value: object, known: set[str], path: Path, secrets: set[st
     if key not in known:
         return _hidden(value, secrets, "an unknown key")
     secrets |= set(_users(value))
+    if key == _URL and isinstance(value, str):
+        return _url(value, secrets)
     return cleaned(value)
 
 
@@ -151,6 +156,21 @@ def _users(value: object) -> Iterator[str]:
             yield found.partition(":")[2]
 
 
+def _url(text: str, secrets: set[str]) -> str:
+    """A URL without what stands before its last `@`: a password may hold anything, and the scheme may be missing."""
+    for part in (text, *text.split(",")):
+        user = part[_scheme(part) :].rpartition("@")[0]
+        secrets |= {user, user.partition(":")[2]}
+    _, at, host = text.rpartition("@")
+    return without_userinfo(f"{text[: _scheme(text)]}{HIDDEN}@{host}" if at else text)
+
+
+def _scheme(url: str) -> int:
+    """Where a URL's scheme ends."""
+    found = _SCHEME.match(url)
+    return found.end() if found else 0
+
+
 def _file(file: Path, written: str, secrets: set[str]) -> str:
     """A secret's file: that it is there, and its mode. Where it is not there, somebody may have written the secret."""
     try:
@@ -163,8 +183,10 @@ def _file(file: Path, written: str, secrets: set[str]) -> str:
 
 
 def _content(file: Path) -> set[str]:
-    """What a secret's file holds, whole and line by line; nothing where we may not read it."""
+    """What a secret's file holds, whole and line by line; nothing where we may not read it, or it is a pipe."""
     try:
+        if not file.is_file():
+            return set()
         with file.open("rb") as opened:
             text = opened.read(_LARGEST).decode(errors="surrogateescape")
     except OSError:
@@ -182,7 +204,9 @@ def _line(line: str, known: _Known, secrets: set[str]) -> str:
     pair = _PAIR.fullmatch(line)
     if pair and pair[1] in known.all and not is_secret(pair[1]):
         secrets |= set(_users(pair[2]))
-        return f"{pair[1]} = {without_userinfo(pair[2])}"
+        quote, text = pair[2][0], pair[2][1:-1]
+        shown = f"{quote}{_url(text, secrets)}{quote}" if pair[1] == _URL and quote in "\"'" else pair[2]
+        return f"{pair[1]} = {without_userinfo(shown)}"
     key = _KEYED.match(line)
     if key and key[1] in known.all:
         secrets |= _possible(line[key.end() :])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import http.client
+import os
 import stat
 from collections.abc import Callable, Iterator
 from datetime import UTC, datetime
@@ -24,17 +25,29 @@ _LARGEST_ANSWER: Final = 4 * 1024 * 1024
 def recordings(folder: Path, table: str, budget: int) -> Iterator[Item]:
     """The last recordings, the newest first, until `budget` bytes are full; of one that is larger, its end.
 
+    Only files of the folder itself: who may write there is not root, and could have it read anything by a link.
+
     Raises:
         OSError: the folder or a recording can't be read.
     """
     for path in reversed(Folder(folder, table, file_bytes=1, files=2).kept()):
         if budget < _LEAST:
             return
-        with path.open("rb") as file:
-            content = _end(file, path.stat().st_size, budget)
-        whole = len(content) == path.stat().st_size
+        if path.is_symlink():
+            continue
+        with _opened(path) as file:
+            status = os.fstat(file.fileno())
+            if not stat.S_ISREG(status.st_mode):
+                continue
+            content = _end(file, status.st_size, budget)
+        whole = len(content) == status.st_size
         budget -= len(content)
         yield Item(f"recordings/{path.name if whole else f'{path.stem}.end.scanlog'}", content)
+
+
+def _opened(path: Path) -> BinaryIO:
+    """Opens a file, but no link; a pipe is not waited for."""
+    return open(os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK), "rb")  # noqa: PTH123 - of a descriptor
 
 
 def _end(file: BinaryIO, size: int, budget: int) -> bytes:
