@@ -63,6 +63,12 @@ def replayed(recording: Path, round_id: str) -> list[list[object]]:
     return [[one["type"], one["data"]] for one in told if one["round"] == round_id]
 
 
+def header_of(path: Path) -> Header:
+    """The first line of a recording."""
+    with reading(path, print) as recording:
+        return recording.header
+
+
 def told_ms(events: list[list[object]]) -> int:
     """How long a round took, as its completion tells."""
     kind, data = events[-1]
@@ -146,6 +152,7 @@ def test_a_round_of_the_journal_becomes_a_recording_that_tells_its_events(
                 assert abs(told_ms(told) - told_ms(again)) <= 2  # the two files tell their times by the time of day
                 del told[-1], again[-1]
             assert told == again
+    assert [None, 2, 3] == [header_of(path).rounds_before for path in sorted((daemon.folder / "recordings").iterdir())]
     kinds = {kind for kind, _ in of_round(daemon, "tp-01/2")}
     assert {"scanner_down", "round_held", "round_released", "round_voided"} < kinds
 
