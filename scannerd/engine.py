@@ -385,8 +385,6 @@ class Engine:
 
     def _speak(self, turn: Turn, before: int, fresh: Sequence[Record]) -> None:
         head = self._vault.head.seq
-        log_events(self._log, turn.drafts, before)
-        self._refusals.tell(turn.refusals(), turn.now)
         if turn.drafts or turn.anew:  # after a fault there may be events that we did not know to be written
             self._speaker.wake(head, fresh)
         asked_anew = self._show(turn, head)
@@ -401,6 +399,8 @@ class Engine:
         if asked_anew:
             for station in self._stations.values():
                 station.feedback("prompt")
+        log_events(self._log, turn.drafts, before)  # last: whoever reads the log can wait, and may be slow
+        self._refusals.tell(turn.refusals(), turn.now)
 
     def _show(self, turn: Turn, head: int) -> bool:
         """The retained topics; True where the dealer is asked for something new."""

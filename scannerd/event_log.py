@@ -7,8 +7,10 @@ and go the readers speak themselves, with the remedy; what scanners send again a
 
 from __future__ import annotations
 
+import logging
 from collections import Counter
 from collections.abc import Iterable
+from dataclasses import fields
 from typing import Final, Literal, TypeAlias
 
 from structlog.typing import FilteringBoundLogger
@@ -17,6 +19,8 @@ from scannerd.commands import Answer
 from scannerd.core import decisions as d
 
 Level: TypeAlias = Literal["debug", "info", "warning"]
+
+_NUMBERS: Final[dict[Level, int]] = {"debug": logging.DEBUG, "info": logging.INFO, "warning": logging.WARNING}
 
 LEVELS: Final[dict[type[d.Told], Level | None]] = {
     d.DaemonStarted: "info",
@@ -63,6 +67,10 @@ _FIELDS: Final = (
     "last_seq",
 )
 
+_FIELDS_OF: Final[dict[type[d.Told], tuple[str, ...]]] = {
+    told: tuple(name for name in _FIELDS if name in {field.name for field in fields(told)}) for told in LEVELS
+}
+
 
 def log_events(log: FilteringBoundLogger, drafts: Iterable[tuple[d.Told, str | None]], before: int) -> None:
     """Writes a line for each event.
@@ -74,10 +82,12 @@ def log_events(log: FilteringBoundLogger, drafts: Iterable[tuple[d.Told, str | N
     """
     for seq, (told, round_id) in enumerate(drafts, before + 1):
         level = LEVELS[type(told)]
-        if level is not None:
-            found = {"round": round_id, **{name: getattr(told, name, None) for name in _FIELDS}}
-            fields = {name: value for name, value in found.items() if value is not None}
-            getattr(log, level)(told.TYPE, seq=seq, **fields)
+        if level is None or not log.is_enabled_for(_NUMBERS[level]):
+            continue
+        found = {name: value for name in _FIELDS_OF[type(told)] if (value := getattr(told, name)) is not None}
+        if round_id is not None:
+            found["round"] = round_id
+        getattr(log, level)(told.TYPE, seq=seq, **found)
 
 
 class RefusalLog:
@@ -100,5 +110,5 @@ class RefusalLog:
                 self._silent[kind] += 1
                 continue
             self._told[kind] = now
-            fields = {"command": name, "id": answer.id, "error": answer.error, "message": answer.message}
-            self._log.warning("command refused", **fields, not_told=self._silent.pop(kind, 0))
+            told = {"command": name, "id": answer.id, "error": answer.error, "message": answer.message}
+            self._log.warning("command refused", **told, not_told=self._silent.pop(kind, 0))
