@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pytest
+
 from scannerd.core import decisions as d
 from scannerd.core import events as e
 from scannerd.core.games import TEEN_PATTI_20_20
@@ -77,3 +79,12 @@ def test_deadline_told_late_is_decided_all_the_same() -> None:
     """A process that looks late completes the round all the same."""
     table = Table(TWO_SLOTS).opened().dealt(["AS", "KH"])
     assert ["completed at 9000"] == [gist(one) for one in decide(table.state, e.Deadline(micros(9_000)))]
+
+
+@pytest.mark.parametrize("kind", ["warning", "cut_card", "lock", "start", "result"])
+def test_other_notices_leave_an_error_up(kind: str) -> None:
+    """Only the device's own word that its error is over clears the alarm, and no other notice."""
+    table = Table()
+    table.notice(1_000, "error", "E1")
+    assert ["notice " + kind] == table.notice(2_000, kind)
+    assert ["notice error_cleared", "cleared scanner_error"] == table.notice(3_000, "error_cleared")
