@@ -88,3 +88,12 @@ def test_other_notices_leave_an_error_up(kind: str) -> None:
     table.notice(1_000, "error", "E1")
     assert ["notice " + kind] == table.notice(2_000, kind)
     assert ["notice error_cleared", "cleared scanner_error"] == table.notice(3_000, "error_cleared")
+
+
+def test_release_is_no_sign_of_life_of_the_deal() -> None:
+    """A stalled deal that a restart held is stalled still when it is released, until a card is read."""
+    table = Table(rules=Rules(on_restart="hold")).opened().dealt(["AS"])
+    assert ["raised stalled at 31000"] == table.wait(32_000)
+    assert ["started", "held restart"] == table.start(40_000)
+    assert ["released"] == table.command(41_000, "release")
+    assert ["cleared stalled", "accepted B1 KH try 1"] == table.read(42_000, "KH")
