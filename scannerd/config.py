@@ -37,6 +37,7 @@ _DISPLAY_FILES = ("pin_file", "tls_cert", "tls_key")
 _CREDENTIAL = "mqtt-password"
 _PIN_CREDENTIAL = "display-pin"
 _SIGNING_CREDENTIAL = "signing-key"
+_CREDSTORE = Path("/etc/credstore")
 _TOML_PLACE = re.compile(r" \(at (?:line (\d+), column \d+|end of document)\)$")
 
 
@@ -45,6 +46,7 @@ def load(
     *,
     registry: Registry | None = None,
     environ: Mapping[str, str] = os.environ,
+    credstore: Path = _CREDSTORE,
     steps: Sequence[Step] = STEPS,
 ) -> Config:
     """Reads and checks a configuration; one of an older version is read as if it had been migrated.
@@ -53,6 +55,8 @@ def load(
         path: the file.
         registry: the drivers; by default those that are installed.
         environ: names the folder of systemd's credentials, in `CREDENTIALS_DIRECTORY`.
+        credstore: where systemd finds them for a service; it is looked into where `environ` names no folder, so that
+            a command by hand has the secrets that the service has.
         steps: what has changed since the first version.
 
     Raises:
@@ -63,11 +67,18 @@ def load(
     text = brought_up(path, text, steps)
     data = parse(path, text)
     problems = Problems(path, key_lines(text))
-    config = _Loader(path, data, problems, registry or Registry(), environ).load()
+    secrets = _secrets(path, environ, credstore)
+    config = _Loader(path, data, problems, registry or Registry(), secrets).load()
     problems.raise_any()
     if config is None:
         raise ConfigError((f"{path}:1: it can't be used",))
     return config
+
+
+def _secrets(path: Path, environ: Mapping[str, str], credstore: Path) -> str:
+    """What the name of a secret is put behind; `systemd/scannerd@.service` says how they are called."""
+    given = environ.get("CREDENTIALS_DIRECTORY")
+    return f"{given}/" if given else str(credstore / f"scannerd-{path.stem}.")
 
 
 def read(path: Path) -> str:
@@ -110,14 +121,14 @@ class _Loader:
         data: dict[str, object],
         problems: Problems,
         registry: Registry,
-        environ: Mapping[str, str],
+        secrets: str,
     ) -> None:
         self._path = path
         self._beside = path.resolve().parent
         self._data = data
         self._problems = problems
         self._registry = registry
-        self._environ = environ
+        self._secrets = secrets
 
     def load(self) -> Config | None:
         for key in self._data.keys() - {KEY, *_SECTIONS}:
@@ -233,9 +244,9 @@ class _Loader:
         return journal
 
     def _credential(self, name: str) -> Path | None:
-        """What systemd gives the service under this name."""
-        credential = Path(self._environ.get("CREDENTIALS_DIRECTORY", ""), name)
-        return credential if credential.is_absolute() and credential.is_file() else None
+        """What systemd gives the service under this name; the store is root's alone, and others go without."""
+        credential = Path(f"{self._secrets}{name}")
+        return credential if os.access(credential, os.R_OK) and credential.is_file() else None
 
     def _absolute(self, section: SectionT, keys: tuple[str, ...]) -> SectionT:
         written = {key: getattr(section, key) for key in keys}

@@ -218,6 +218,20 @@ def test_password_comes_from_the_credential(tmp_path: Path) -> None:
     assert loaded(tmp_path, text).mqtt.password() is None
 
 
+def test_command_by_hand_finds_the_secret_of_the_service(tmp_path: Path) -> None:
+    """Outside a service the password is the one that systemd would give the table's service, where it can be read."""
+    text = TABLE + SHOE + "[mqtt]\nusername = 'u'\n"
+    file, store = written(tmp_path, text), tmp_path / "credstore"
+    assert load(file, environ={}, credstore=store).mqtt.password() is None
+    store.mkdir()
+    (store / "scannerd-tp-02.mqtt-password").write_text("another table's", encoding="utf-8")
+    assert load(file, environ={}, credstore=store).mqtt.password() is None
+    (store / "scannerd-tp-01.mqtt-password").write_text("s3cret", encoding="utf-8")
+    assert "s3cret" == load(file, environ={}, credstore=store).mqtt.password()
+    within = {"CREDENTIALS_DIRECTORY": str(tmp_path)}
+    assert load(file, environ=within, credstore=store).mqtt.password() is None
+
+
 def test_credential_is_for_a_user(tmp_path: Path) -> None:
     """A credential is not used where no user is named."""
     (tmp_path / "mqtt-password").write_text("s3cret", encoding="utf-8")
