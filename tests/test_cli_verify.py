@@ -159,9 +159,9 @@ class TestUpdate:
     def test_a_file_that_can_t_be_written(self, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
         """An expected file that can't be written ends the command with 2 and is named."""
         write(tmp_path / "x.scanlog", *CARDS)
-        (tmp_path / ".x.expected.jsonl.new").mkdir()
+        (tmp_path / f".x.expected.jsonl.{os.getpid()}.new").mkdir()
         assert Exit.USAGE == run(["verify", str(tmp_path), "--update"])
-        assert ".x.expected.jsonl.new: Is a directory" in capsys.readouterr().err
+        assert ".new: Is a directory" in capsys.readouterr().err
 
 
 class TestJunit:

@@ -43,6 +43,14 @@ def test_each_recording_is_a_test(pytester: pytest.Pytester, corpus: Path) -> No
     done.stdout.no_fnmatch_line("*NotAsExpected*")
 
 
+def test_folder_without_a_recording_is_refused(pytester: pytest.Pytester) -> None:
+    """A folder in which no recording lies, as one that was not checked out, does not pass in silence."""
+    pytester.makepyfile("def test_of_the_studio(): pass")
+    done = pytester.runpytest_inprocess(*ALONE, "--scanlogs", pytester.mkdir("recordings").name)
+    assert pytest.ExitCode.USAGE_ERROR == done.ret
+    done.stderr.fnmatch_lines(["*recordings: no recording (.scanlog) in it"])
+
+
 def test_a_studio_s_own_tests_run_beside_them(pytester: pytest.Pytester, corpus: Path) -> None:
     """What pytest collects without the option it collects with it too."""
     pytester.makepyfile("def test_of_the_studio(): pass")

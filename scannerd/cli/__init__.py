@@ -7,6 +7,7 @@ module `scannerd.cli.<name>` bears the command's name. It returns nothing or an 
 from __future__ import annotations
 
 import errno
+import io
 import os
 import sys
 import traceback
@@ -157,6 +158,8 @@ def _stand_in() -> None:
     for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
         if getattr(sys, name) is None:
             setattr(sys, name, os.fdopen(os.open(os.devnull, os.O_RDWR), mode))
+    if isinstance(sys.stdout, io.TextIOWrapper) and sys.stdout.errors == "strict":
+        sys.stdout.reconfigure(errors="backslashreplace")  # a file's name need not be text of this locale
 
 
 def _fault(error: Exception) -> int:

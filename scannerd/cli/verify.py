@@ -49,7 +49,7 @@ def verify(  # noqa: PLR0913 - an argument an option
     markdown: Path | None,
     jobs: int,
 ) -> int:
-    r"""Replay every recording in folders and files and compare it with what stands beside it.
+    """Replay every recording in folders and files and compare it with what stands beside it.
 
     `x.scanlog` must give the events of `x.expected.jsonl`, and the prompts of `x.prompts.jsonl` where there is one. A
     missing `x.expected.jsonl` is a failure. Each difference names the line expected, the recording's line that led to
@@ -69,10 +69,11 @@ def verify(  # noqa: PLR0913 - an argument an option
       scannerd verify recordings --junit report.xml --markdown report.md
 
     Ends with 1 where something differs, with 2 where a recording can't be used or none is found.
-    """
+    """  # noqa: D301 - click's mark for lines to be left as they are
+    found = find(paths)
     for orphan in orphans(paths):
         click.echo(f"scannerd: {orphan}: there is no recording beside it", err=True)
-    recordings = chosen(find(paths), Choice(expression, driver, types, reason), paths)
+    recordings = chosen(found, Choice(expression, driver, types, reason), paths)
     if only_list:
         _list(recordings)
         return 0

@@ -6,8 +6,10 @@ Beside `x.scanlog` stands `x.expected.jsonl`, the events, and where somebody wan
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import os
+from collections.abc import Iterable, Iterator
 from pathlib import Path
+from typing import NoReturn
 
 from scannerd.errors import UsageError
 from scannerd.verify.expected import Kind
@@ -21,19 +23,36 @@ def find(paths: Iterable[Path]) -> list[Path]:
     """The recordings that are named, and those in the folders that are named, each once.
 
     Raises:
-        UsageError: a path is not there, or there is no recording at all.
+        UsageError: a path is not there, a folder can't be looked through, or there is no recording at all.
     """
-    found: dict[Path, None] = {}
+    found: dict[str, Path] = {}
     for path in paths:
-        if path.is_dir():
-            found |= dict.fromkeys(sorted(path.rglob(f"*{RECORDING}")))
-        elif path.is_file():
-            found[path] = None
-        else:
-            raise UsageError(f"{path}: no such file or folder")
+        for recording in _named(path):
+            found.setdefault(os.path.abspath(recording), recording)  # noqa: PTH100 - a link has a name of its own
     if not found:
         raise UsageError(f"no recording ({RECORDING}) in {', '.join(map(str, paths))}")
-    return list(found)
+    return list(found.values())
+
+
+def _named(path: Path) -> list[Path]:
+    try:
+        if path.is_dir():
+            return sorted(_below(path))
+        if path.is_file():
+            return [path]
+    except OSError as trouble:
+        _refuse(trouble)
+    raise UsageError(f"{path}: no such file or folder")
+
+
+def _below(folder: Path) -> Iterator[Path]:
+    for where, _, names in os.walk(folder, onerror=_refuse):
+        yield from (Path(where, name) for name in names if name.endswith(RECORDING))
+
+
+def _refuse(trouble: OSError) -> NoReturn:
+    """A folder that can't be looked through would shrink the corpus in silence."""
+    raise UsageError(f"{trouble.filename}: {trouble.strerror}") from None
 
 
 def orphans(paths: Iterable[Path]) -> list[Path]:

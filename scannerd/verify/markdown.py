@@ -19,7 +19,7 @@ def write(path: Path, outcomes: Sequence[Outcome]) -> None:
     Raises:
         OSError: the file can't be written.
     """
-    with path.open("a", encoding="utf-8") as file:
+    with path.open("a", encoding="utf-8", errors="replace") as file:
         file.write(report(outcomes))
 
 
@@ -34,7 +34,7 @@ def report(outcomes: Sequence[Outcome]) -> str:
     ]
     kept, size = [], 0
     for part in filter(None, parts):
-        size += len(part.encode())
+        size += len(part.encode(errors="replace"))
         if size > MOST_BYTES:
             kept.append("What follows is left out; the report for machines (`--junit`) has it.\n")
             break

@@ -7,22 +7,35 @@ first lest the others wait for it at the end. The always-on capture closes its f
 from __future__ import annotations
 
 import multiprocessing
+import os
 import signal
+import threading
 from collections.abc import Callable, Generator, Iterator
 from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
+from concurrent.futures.process import BrokenProcessPool
+from multiprocessing.process import BaseProcess
 from multiprocessing.sharedctypes import Synchronized
 from pathlib import Path
 from typing import Final
 
+from scannerd.errors import ScannerdError
 from scannerd.verify.findings import Came, unheard
 from scannerd.verify.outcome import NOTHING_MORE, Outcome, Wish
-from scannerd.verify.verifying import verify
+from scannerd.verify.verifying import discard_drafts, verify
 
 LOOKS_S: Final = 0.2
 """Seconds between two looks at how far the processes have come."""
 
 _shared: list[Synchronized[int]] = []
 """In a process of the pool: the bytes that all of them have behind them."""
+_at: list[Path] = []
+"""In a process of the pool: the recording that it is at."""
+
+_KILLED: Final = "a process was killed before its recording was verified, as where memory runs short: try --jobs 1"
+
+
+class ProcessKilled(ScannerdError):  # noqa: N818 - what befell it
+    """A process of the pool was killed, as where memory runs short. Whoever started it must let it have less to do."""
 
 
 def verify_all(
@@ -35,20 +48,26 @@ def verify_all(
         jobs: how many processes at most, 1 or more.
         wish: what is wanted besides the comparison.
         came: told now and then how many bytes of all the recordings are behind.
+
+    Raises:
+        ProcessKilled: a process was killed from outside.
     """
     if min(jobs, len(recordings)) <= 1:
         yield from _one_by_one(recordings, wish, came)
         return
     behind: Synchronized[int] = multiprocessing.Value("q", 0)
     others = set(multiprocessing.active_children())
+    begun: set[BaseProcess] = set()
     with ProcessPoolExecutor(min(jobs, len(recordings)), initializer=_begin, initargs=(behind,)) as pool:
         try:
             waiting = {pool.submit(_in_pool, one, wish) for one in largest_first(recordings)}
-            yield from _as_they_come(waiting, lambda: came(behind.value))
-        except BaseException:  # Ctrl-C, or whoever asked has enough: a long recording is not waited for
-            pool.shutdown(wait=False, cancel_futures=True)
-            for process in set(multiprocessing.active_children()) - others:
-                process.terminate()
+            begun = set(multiprocessing.active_children()) - others
+            seen = behind.get_obj()  # without the lock, which a process that was killed may hold
+            yield from _as_they_come(waiting, lambda: came(seen.value))
+        except BaseException as why:  # Ctrl-C, or whoever asked has enough: a long recording is not waited for
+            _end(begun | (set(multiprocessing.active_children()) - others), recordings)
+            if isinstance(why, BrokenProcessPool):
+                raise ProcessKilled(_KILLED) from None
             raise
 
 
@@ -85,9 +104,30 @@ def _as_they_come(waiting: set[Future[Outcome]], look: Callable[[], None]) -> It
 
 
 def _begin(behind: Synchronized[int]) -> None:
-    """Ctrl-C is the parent's business."""
+    """Ctrl-C is the parent's business, and without the parent there is none."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
+    threading.Thread(target=_end_with_the_parent, daemon=True).start()
     _shared.append(behind)
+
+
+def _end(processes: set[BaseProcess], recordings: list[Path]) -> None:
+    """Ends processes at once, whatever they wait for, and takes away the drafts that they leave."""
+    for process in processes:
+        process.terminate()
+    for process in processes:
+        process.join()
+        for recording in recordings:
+            discard_drafts(recording, process.pid)
+
+
+def _end_with_the_parent() -> None:
+    """A parent that was killed ends nothing: its processes would go on, and then wait for ever."""
+    parent = multiprocessing.parent_process()
+    if parent is not None:
+        parent.join()
+        for recording in _at:
+            discard_drafts(recording, os.getpid())
+        os._exit(128 + signal.SIGTERM)
 
 
 def _in_pool(recording: Path, wish: Wish) -> Outcome:
@@ -99,6 +139,7 @@ def _in_pool(recording: Path, wish: Wish) -> Outcome:
             behind.value += position - own
         own = position
 
+    _at[:] = [recording]
     outcome = verify(recording, wish=wish, came=came)
     came(size(recording))
     return outcome

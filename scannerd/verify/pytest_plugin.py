@@ -36,12 +36,14 @@ def pytest_configure(config: pytest.Config) -> None:
     """Adds the folders to what is collected, but for those of which something is named already.
 
     Raises:
-        pytest.UsageError: a folder is not there.
+        pytest.UsageError: a folder is not there, or has no recording.
     """
     named = [_absolute(config, _file_of(argument)) for argument in config.args]
     for folder in _folders(config):
         if not folder.exists():
             raise pytest.UsageError(f"{_OPTION} {folder}: no such file or folder")
+        if folder.is_dir() and not any(folder.rglob(f"*{_RECORDING}")):
+            raise pytest.UsageError(f"{_OPTION} {folder}: no recording ({_RECORDING}) in it")
         if not any(one.is_relative_to(folder) for one in named):
             config.args.append(str(folder))
             named.append(folder)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import time
 from collections import Counter
 from collections.abc import Iterator
@@ -108,7 +109,7 @@ class _Run:
 
     def _write(self, kinds: list[Kind]) -> None:
         """Writes what is told; each file is whole at any time, and no draft stays behind."""
-        drafts = {what: _draft(beside(self._recording, what)) for what in kinds}
+        drafts = {what: _draft(beside(self._recording, what), os.getpid()) for what in kinds}
         with ExitStack() as leftovers:
             lines = self._draft_all(drafts, leftovers)
             for what, draft in drafts.items():
@@ -131,8 +132,15 @@ class _Run:
         return lines
 
 
-def _draft(file: Path) -> Path:
-    return file.with_name(f".{file.name}.new")
+def discard_drafts(recording: Path, process: int | None) -> None:
+    """Takes away what a process that was killed had begun to write."""
+    for what in EXPECTED:
+        _draft(beside(recording, what), process).unlink(missing_ok=True)
+
+
+def _draft(file: Path, process: int | None) -> Path:
+    """Of one process alone: another may write the same file at the same time."""
+    return file.with_name(f".{file.name}.{process}.new")
 
 
 @cache
