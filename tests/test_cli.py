@@ -157,6 +157,14 @@ def test_reader_that_has_enough_is_no_fault() -> None:
         assert (Exit.WELL, b"") == (process.wait(10), told)
 
 
+@pytest.mark.parametrize("group", [(), ("config",), ("journal",), ("scanlog",)])
+def test_lists_of_commands_tell_each_in_a_whole_sentence(group: tuple[str, ...]) -> None:
+    """No line of a list of commands is cut off for its length."""
+    listed = scannerd(*group, "--help").stdout.partition("\nCommands:\n")[2]
+    assert listed
+    assert "..." not in listed
+
+
 @pytest.mark.parametrize("arguments", [("drivers",), ("schema",), ("--help",), ("check", "-c", "{example}")])
 @pytest.mark.parametrize("buffered", ["", "1"])
 def test_output_that_can_not_be_written_is_one_line(arguments: tuple[str, ...], buffered: str) -> None:

@@ -135,7 +135,7 @@ def test_what_differs_before_the_first_round_is_told(tmp_path: Path, capsys: pyt
     assert Exit.DIFFERENCE == shadow("-c", new, "--live-config", live, recording)
     told = capsys.readouterr()
     assert told.out.startswith("before the first round, 2026-11-30T02:45:00.000Z: decided otherwise\n  ")
-    assert "1 rounds seen, 1 the same, 0 different; 1 differences" in told.out
+    assert "1 round seen, 1 the same, 0 different; 1 difference\n" in told.out
 
 
 def test_the_live_configuration_says_what_was_decided(
@@ -190,7 +190,7 @@ def test_it_ends_after_so_many_rounds(recording: Path, tmp_path: Path, capsys: p
     other = tmp_path / "y.scanlog"
     other.write_bytes(recording.read_bytes())
     assert Exit.WELL == shadow("-c", new, "--from", recording, other, "--until-rounds", "1")
-    assert "1 rounds seen" in capsys.readouterr().out
+    assert "1 round seen" in capsys.readouterr().out
     assert Exit.DIFFERENCE == shadow("-c", new, "--from", recording, other, "--for", "1d")
     assert "6 rounds seen, 4 the same" in capsys.readouterr().out
 
@@ -220,8 +220,8 @@ def test_a_terminal_shows_how_far_it_came(recording: Path, tmp_path: Path) -> No
     shown = os.read(master, 65536).decode().split("\r\x1b[K")
     os.close(master)
     assert [count for count in shown if count] == [
-        f"{seen} rounds seen, {seen - different} the same, {different} different; {4 * different} differences"
-        for seen, different in ((0, 0), (1, 0), (2, 1), (3, 1))
+        f"{seen} seen, {same} the same, {different} different; {4 * different} differences"
+        for seen, same, different in (("0 rounds", 0, 0), ("1 round", 1, 0), ("2 rounds", 1, 1), ("3 rounds", 2, 1))
     ]
     assert done.stdout.startswith("round tp-01/2")
 

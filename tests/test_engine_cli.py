@@ -53,6 +53,13 @@ def test_odds_as_json_are_exact() -> None:
     assert sum(told["counts"]["six_card_sets"].values()) == 20_358_520
 
 
+def test_help_is_told_as_by_scannerd() -> None:
+    """`-h` and `--help` tell the same, and no line of the list of commands is cut off for its length."""
+    assert run("--help") == run("-h")
+    assert run("run", "--help") == run("run", "-h")
+    assert "..." not in run("-h").partition("\nCommands:\n")[2]
+
+
 def test_unknown_commands_are_refused() -> None:
     """A command that does not exist ends with the code for wrong usage."""
     assert CliRunner().invoke(main, ["deal"]).exit_code == 2

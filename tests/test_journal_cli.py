@@ -228,7 +228,7 @@ def test_stats_for_people(tmp_path: Path) -> None:
     names = ["all", "scanner second", "scanner shoe", "card 2C", "card AS", "card KD"]
     assert [*names, "hour 2026-11-30T02", "hour 2026-11-30T03"] == [line.split("  ")[0] for line in shown[1:-1]]
     assert "50.0000%" in shown[1]
-    assert shown[-1] == "1 cards were entered by hand"
+    assert shown[-1] == "cards entered by hand: 1"
 
 
 def test_stats_of_nothing(tmp_path: Path) -> None:
@@ -248,7 +248,7 @@ def test_damaged_event_takes_nothing_from_the_others(tmp_path: Path) -> None:
     assert [
         line.partition("card_accepted")[2].strip() for line in lines("tail", path, "-n", 10) if " 3  2026" in line
     ] == ["(unreadable, see `scannerd journal verify`)"]
-    assert lines("stats", path)[-1] == "1 events are damaged and were left out: see `scannerd journal verify`"
+    assert lines("stats", path)[-1] == "damaged events that were left out: 1, see `scannerd journal verify`"
     assert len(lines("export", path, "--format", "csv")) == 13
 
 

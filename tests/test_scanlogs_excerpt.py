@@ -246,6 +246,18 @@ def test_what_the_capture_does_not_have_is_told(
     assert told in said.err
 
 
+def test_only_a_capture_that_is_full_should_keep_more(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Where the capture does not reach so far, keeping more files is the remedy only if the oldest gave way."""
+    table = recorded_table(tmp_path, Broker(0, up=True), began_before=300)
+    assert Exit.USAGE == record(table, tmp_path)
+    assert capsys.readouterr().err.endswith(", and there is nothing older\n")
+    table.write_text(table.read_text().replace("[record]\n", "[record]\nfiles = 2\n"))
+    one = tmp_path / "tp-01-20260101T000000000000Z.scanlog"
+    (tmp_path / "tp-01-20260102T000000000000Z.scanlog").write_bytes(one.read_bytes())
+    assert Exit.USAGE == record(table, tmp_path)
+    assert capsys.readouterr().err.endswith("; raise record.files to keep more\n")
+
+
 def test_a_table_without_a_capture_is_told_how_to_have_one(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """Where nothing is recorded, the key that is missing is named; where no file is there yet, its folder."""
     table = recorded_table(tmp_path, began_before=1)

@@ -111,7 +111,7 @@ def test_events_before_signing_are_told(tmp_path: Path) -> None:
     path = journal_of(tmp_path, None, None, sign)
     result = run("verify", path, "--public-key", public)
     assert Exit.WELL == result.exit_code
-    assert "1 events have a proved signature" in result.stdout
+    assert "events with a proved signature: 1" in result.stdout
     assert "seq 1 to 2: written before signing was switched on" in result.stdout
     told = json.loads(run("verify", path, "--public-key", public, "--json").stdout)
     assert (1, 2, True) == (told["signed"], told["unsigned_to"], told["sound"])

@@ -26,7 +26,7 @@ _LOST = "-"
 _HEADINGS = ("Bet", "Outcome", "Pays", "Cases", "Share")
 
 
-@click.group()
+@click.group(context_settings={"help_option_names": ["-h", "--help"]})
 @click.version_option(package_name="scannerd")
 def main() -> None:
     """The reference game engine for Teen Patti 20-20."""
@@ -49,7 +49,7 @@ _WHERE = (
 )
 
 
-@main.command()
+@main.command(short_help="Play at a table: bets, results, settlement.")
 @click.option("--table", required=True, metavar="ID", help="The table's id.")
 @click.option("--url", default="mqtt://127.0.0.1:1883", show_default=True, help="The broker; several, by commas.")
 @click.option("--root", default="scannerd", show_default=True, help="What all topics begin with.")
@@ -85,7 +85,7 @@ def run(path: Path | None, rounds: int | None, *, from_start: bool, **options: o
     run_engine(path, rounds, where, TypeAdapter(How).validate_python(options), from_start=from_start)
 
 
-@main.command()
+@main.command(short_help="Void the round of a stopped engine; bets go back.")
 @click.option("--table", required=True, metavar="ID", help="The table's id.")
 @click.option("--state", "path", type=_STATE, help="By default teen-patti-<table>.json.")
 @click.option("--by", required=True, help="Who voids.")

@@ -22,7 +22,7 @@ def config() -> None:
     """Work on a configuration file itself; `scannerd check` says whether it can be used."""
 
 
-@config.command()
+@config.command(short_help="Bring an older configuration to this version.")
 @click.argument("path", metavar="FILE", type=click.Path(path_type=Path))
 @click.option("--write", is_flag=True, help="Change the file, and keep a copy of the old one beside it.")
 def migrate(path: Path, *, write: bool) -> int:

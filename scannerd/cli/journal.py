@@ -119,7 +119,7 @@ def tail(where: Path, *, lines: int, follow: bool, as_json: bool) -> None:
                 time.sleep(_POLL_S)
 
 
-@journal.command("verify")
+@journal.command("verify", short_help="Prove the chain from end to end.")
 @of_journal
 @click.option(
     "--public-key",
@@ -158,7 +158,7 @@ def verify_command(where: Path, *, keys: tuple[Path, ...], as_json: bool) -> Non
         sys.exit(Exit.DIFFERENCE)
 
 
-@journal.command()
+@journal.command(short_help="Write a key that signs events, and its public one.")
 @click.argument("file", type=click.Path(path_type=Path))
 def keygen(file: Path) -> None:
     """Write a key that signs events to FILE, and the public one beside it, to FILE.pub; neither may be there.
@@ -176,7 +176,7 @@ def keygen(file: Path) -> None:
     click.echo(f"{file}: the key; {public}: the public key")
 
 
-@journal.command()
+@journal.command(short_help="Write events, or the recording of a round.")
 @of_journal
 @click.option("--format", "form", type=click.Choice(["jsonl", "csv"]), default="jsonl", show_default=True)
 @choosing
@@ -215,7 +215,7 @@ def _export_recording(place: Place, round_id: str) -> None:
         sys.exit(code)
 
 
-@journal.command()
+@journal.command(short_help="Count reads, misreads, rescans and seconds a card.")
 @of_journal
 @click.option("--json", "as_json", is_flag=True, help="As one JSON object.")
 @choosing
@@ -246,7 +246,7 @@ def _remarks(findings: Findings) -> Iterator[str]:
     if findings.trimmed.seq:
         yield f"seq 1 to {findings.trimmed.seq}: deleted for their age; proved is what is behind them"
     if findings.signed is not None:
-        yield f"{findings.signed} events have a proved signature"
+        yield f"events with a proved signature: {findings.signed}"
         if findings.unsigned_to and findings.signed:
             yield f"seq {findings.trimmed.seq + 1} to {findings.unsigned_to}: written before signing was switched on"
 
@@ -259,9 +259,9 @@ def stats_lines(counted: Stats) -> Iterator[str]:
         for key in sorted(group):
             yield _stats_line(f"{title} {key}", group[key])
     if counted.total.entered:
-        yield f"{counted.total.entered} cards were entered by hand"
+        yield f"cards entered by hand: {counted.total.entered}"
     if counted.unreadable:
-        yield f"{counted.unreadable} events are damaged and were left out: see `scannerd journal verify`"
+        yield f"damaged events that were left out: {counted.unreadable}, see `scannerd journal verify`"
 
 
 def _stats_line(name: str, counts: Counts) -> str:

@@ -16,7 +16,7 @@ from scannerd.journal.schema import FILE_NAME
 from scannerd.lock import TableLock
 
 
-@click.command()
+@click.command(short_help="Show what of a damaged journal is proved; set it aside.")
 @click.option(
     "-c", "--config", "path", required=True, type=click.Path(path_type=Path), help="The table's configuration."
 )

@@ -121,7 +121,9 @@ class Excerpts:
         begun = [number for number, file in enumerate(files) if _wall(file) <= span.begin]
         if not begun:
             begins = f"{files[0].path.parent} begins at {utc(_wall(files[0]))}"
-            raise UsageError(f"{span.what} is not in the capture: {begins}; raise record.files to keep more")
+            full = len(files) >= self._config.record.files
+            remedy = "; raise record.files to keep more" if full else ", and there is nothing older"
+            raise UsageError(f"{span.what} is not in the capture: {begins}{remedy}")
         number = begun[-1]
         last = max(at for at, file in enumerate(files) if span.end is None or _wall(file) <= span.end)
         first = self._from(files[number : last + 1], reader, span)

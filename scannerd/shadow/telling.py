@@ -11,6 +11,7 @@ from scannerd.replay import seconds
 from scannerd.shadow.rounds import Difference
 from scannerd.shadow.running import Finding
 from scannerd.shadow.sides import Told
+from scannerd.verify.describing import counted
 
 SHOWN = 6
 """How many differences of a round are told in words; what is behind them is counted."""
@@ -49,8 +50,9 @@ class Sum:
     @property
     def line(self) -> str:
         """In words."""
-        said = f"{self.rounds} rounds seen, {self.rounds - self.different} the same, {self.different} different"
-        return f"{said}; {self.differences} differences"
+        seen = counted(self.rounds, "round")
+        said = f"{seen} seen, {self.rounds - self.different} the same, {self.different} different"
+        return f"{said}; {counted(self.differences, 'difference')}"
 
     @property
     def fields(self) -> dict[str, object]:
