@@ -20,7 +20,7 @@ INSTALL_SELF := $(INSTALL) --no-deps --no-build-isolation --editable .
 .PHONY: help demo test lint types unit goldens fuzz bench mutants deb test-package test-vm lock clean
 
 help: ## what can be made here
-	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | expand -t 12
+	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | expand -t 14
 
 demo: .venv/.demo ## play a packaged recording to a broker and show the rounds; ROUNDS=3 ends it
 	$(BIN)/scannerd demo $(if $(ROUNDS),--rounds $(ROUNDS))
