@@ -12,6 +12,7 @@ from pathlib import Path
 import click
 
 from scannerd.cli.durations import duration
+from scannerd.cli.progress import fitting
 from scannerd.config import load
 from scannerd.errors import Exit, UsageError
 from scannerd.messages import dumps
@@ -113,7 +114,7 @@ def _tell(finding: Finding, total: Sum, *, as_json: bool) -> None:
         _wipe()
         click.echo("\n".join(words(finding)))
     if sys.stderr.isatty():
-        click.echo(f"\r\x1b[K{total.line}", err=True, nl=False)
+        click.echo(f"\r\x1b[K{fitting(total.line)}", err=True, nl=False)
 
 
 def _wipe() -> None:

@@ -11,6 +11,7 @@ from pydantic import ValidationError
 
 from scannerd import games
 from scannerd.cli.outputs import STDOUT, many, opened, told_as_usage
+from scannerd.cli.progress import bar
 from scannerd.codebooks import load_codebook
 from scannerd.errors import UsageError
 from scannerd.registry import Registry
@@ -140,7 +141,7 @@ def _with_progress(told: Iterator[Entry], rounds: int) -> Iterator[Entry]:
     if not sys.stderr.isatty():
         yield from told
         return
-    with click.progressbar(length=rounds, label="rounds", file=sys.stderr) as bar:
+    with bar(rounds, "rounds") as shown:
         for entry in told:
-            bar.update(isinstance(entry, Order))
+            shown.update(isinstance(entry, Order))
             yield entry

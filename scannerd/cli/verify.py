@@ -9,6 +9,7 @@ from pathlib import Path
 
 import click
 
+from scannerd.cli.progress import bar
 from scannerd.errors import UsageError
 from scannerd.verify import junit as for_machines
 from scannerd.verify import markdown as for_people
@@ -99,11 +100,11 @@ def _verified(recordings: list[Path], jobs: int, wish: Wish) -> list[Outcome]:
     if not sys.stderr.isatty():
         return _in_order(recordings, verify_all(recordings, jobs, wish))
     length = sum(map(size, recordings))
-    with click.progressbar(length=length, label="verify", file=sys.stderr) as bar:
+    with bar(length, "verify") as shown:
         outcomes = _in_order(
-            recordings, verify_all(recordings, jobs, wish, lambda behind: bar.update(behind - bar.pos))
+            recordings, verify_all(recordings, jobs, wish, lambda behind: shown.update(behind - shown.pos))
         )
-        bar.update(length - bar.pos)
+        shown.update(length - shown.pos)
     return outcomes
 
 
