@@ -18,6 +18,7 @@ from scannerd.config import load
 from scannerd.config_versions import KEY, STEPS, VERSION, Drop, Rename, Step, migrated
 from scannerd.errors import ConfigError, Exit, UsageError
 from scannerd.toml_lines import key_lines
+from tests.test_journal_faults import small_disk
 
 LATER = (
     Step(2, (Rename("round", "same_ms", "bounce_ms"), Rename("scanner", "longest", "max_length"))),
@@ -250,6 +251,22 @@ def test_command_on_a_folder_that_can_not_be_written(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match="can't be written"):
         bring_up(path, write=True, steps=LATER)
     assert OLD.encode() == path.read_bytes()
+
+
+def test_command_on_a_full_disk(tmp_path: Path) -> None:
+    """Where the disk is full nothing is changed, no empty copy is left, and when there is room it works."""
+    with small_disk(tmp_path / "disk", "8k") as disk:
+        path, other = written(disk, OLD), disk / "other"
+        other.write_bytes(bytes(4096))
+        with pytest.raises(UsageError, match="can't be written: No space left on device"):
+            bring_up(path, write=True, steps=LATER)
+        assert {path, other} == set(disk.iterdir())
+        assert OLD.encode() == path.read_bytes()
+        other.unlink()
+        with pytest.raises(UsageError, match="can't be written: No space left on device"):
+            bring_up(path, write=True, steps=LATER)
+        assert OLD.encode() == path.read_bytes()
+        assert [OLD.encode()] == [copy.read_bytes() for copy in disk.iterdir() if copy != path]
 
 
 def test_command_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -48,6 +48,12 @@ def test_a_mutant_is_a_recording(recording: Path, tmp_path: Path, capsys: pytest
     assert "round_opened" in {line["type"] for line in told(target)}
 
 
+def test_delay_that_no_recording_holds_is_refused(recording: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """A delay of more than a day is refused: the mutant could not be read again."""
+    assert Exit.USAGE == mutate(recording, "--delay", "1", "--delay-ms", "86400001")
+    assert "--delay-ms" in capsys.readouterr().err
+
+
 def test_the_same_seed_is_the_same_file(
     recording: Path, tmp_path: Path, capsysbinary: pytest.CaptureFixture[bytes]
 ) -> None:

@@ -486,6 +486,14 @@ def test_what_is_no_secret_stays(tmp_path: Path) -> None:
     assert b'"shoe"' in found["journal/tail.jsonl"]
 
 
+def test_configuration_that_is_nested_too_deep_is_cleaned(tmp_path: Path) -> None:
+    """What no parser can follow is shown line by line, and its secrets are found."""
+    deep = f"x = {'[' * 3000}{']' * 3000}\n"
+    shown = show(tmp_path / "x.toml", f'[mqtt]\npassword = "Correct horse 7"\n{deep}', tmp_path)
+    assert ["[mqtt]", HIDDEN] == shown.lines[:2]
+    assert "Correct horse 7" in shown.secrets
+
+
 def test_values_of_every_kind_are_shown_or_hidden(tmp_path: Path) -> None:
     """Numbers and lists are shown; what stands in no section, or is no text where a file is named, is not."""
     text = "config_version = 1\nlogin = 'sesame street'\n[mqtt]\npassword_file = 77777\nprotocol = 5\n"

@@ -75,12 +75,17 @@ def _replace(path: Path, text: str, version: int) -> Path:
 
 
 def _create(path: Path, content: bytes, like: Path) -> None:
-    """Writes a new file with the rights of another one, and its owner where we may."""
-    with open(os.open(path, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600), "wb") as file:  # noqa: PTH123 - of a descriptor
-        status = like.stat()
-        with suppress(PermissionError):
-            os.fchown(file.fileno(), status.st_uid, status.st_gid)
-        shutil.copymode(like, path)
-        file.write(content)
-        file.flush()
-        os.fsync(file.fileno())
+    """Writes a new file with the rights of another one, and its owner where we may; it is whole or not there."""
+    descriptor = os.open(path, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600)
+    try:
+        with open(descriptor, "wb") as file:  # noqa: PTH123 - of a descriptor
+            status = like.stat()
+            with suppress(PermissionError):
+                os.fchown(file.fileno(), status.st_uid, status.st_gid)
+            shutil.copymode(like, path)
+            file.write(content)
+            file.flush()
+            os.fsync(file.fileno())
+    except BaseException:
+        path.unlink(missing_ok=True)
+        raise

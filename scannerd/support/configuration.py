@@ -21,6 +21,7 @@ from scannerd.errors import DriverUnusable
 from scannerd.redaction import HIDDEN, cleaned, is_secret, without_userinfo
 from scannerd.registry import Registry
 from scannerd.settings import Config, Section, Stanza
+from scannerd.toml_lines import loads
 
 _LONG: Final = 6
 """Characters from which on what may be a secret is taken for one elsewhere, too."""
@@ -62,7 +63,7 @@ def show(path: Path, text: str, credentials: Path) -> Shown:
     """
     shown, known, table = Shown(), _known(), None
     try:
-        data = tomllib.loads(text)
+        data = loads(text)
     except tomllib.TOMLDecodeError:
         shown.lines = [_line(line, known, shown.secrets) for line in text.split("\n")]
     else:
@@ -224,5 +225,5 @@ def _possible(text: str) -> set[str]:
     bare = {part.strip() for part in _QUOTED.split(text) if part}
     bare |= {word for word in text.split() if not word.isalpha()}  # a plain word stands in other lines, too
     with suppress(tomllib.TOMLDecodeError):
-        bare |= set(_texts(tomllib.loads(f"value = {text}")))
+        bare |= set(_texts(loads(f"value = {text}")))
     return {part for part in {text} | quoted | bare if len(part) >= _LONG}

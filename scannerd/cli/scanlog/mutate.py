@@ -18,6 +18,8 @@ from scannerd.scanlogs.mutating import AGAIN_MS, Mutator, Rates, mutated_header,
 _EACH = 0.05
 """The rate of every fault where none is named."""
 
+_DAY_MS = 86_400_000
+
 _FAULTS = {
     "drop": "How often a chunk is lost, or some bytes of it.",
     "flip": "How often a bit of a chunk is another.",
@@ -43,7 +45,7 @@ def _with_faults(command: Callable[..., None]) -> Callable[..., None]:
 @_with_faults
 @click.option(
     "--delay-ms",
-    type=click.IntRange(min=1),
+    type=click.IntRange(1, _DAY_MS),
     default=2_000,
     show_default=True,
     help="The longest delay; short ones are the more likely.",
