@@ -41,6 +41,48 @@ def test_last_card_is_taken_for_lying_there_no_longer_than_the_gap() -> None:
     assert ["completed at 750", "opened tp-01/2", "accepted A1 KH try 1"] == table.read(6_001, "KH")
 
 
+def test_last_card_that_is_still_seen_opens_nothing() -> None:
+    """As long as the last card is seen again and again where it was read, it opens no round."""
+    table = auto(TWO_SLOTS)
+    table.read(300, "AS")
+    table.read(600, "KH")
+    for ms in (2_000, 4_000, 6_000):
+        assert "rejected extra_card" == table.read(ms, again("KH"))[-1]
+
+
+def test_round_without_a_gap_is_complete_at_its_last_card() -> None:
+    """Without a gap between cards to wait for, the last of six completes the round, and none before it does."""
+    table = Table(rules=Rules(min_gap_ms=0)).opened().dealt()
+    assert [6_000] == [one.at // 1_000 for one in table.told if isinstance(one, d.RoundCompleted)]
+
+
+def test_other_alarms_are_no_life_of_the_deal() -> None:
+    """What the machine says of itself does not put off the alarm that the deal stands still."""
+    table = Table().opened().dealt(["AS"])
+    for ms, up in ((10_000, True), (20_000, False)):
+        table.put(e.AlarmChanged(micros(ms), "storage", up=up))
+    assert ["raised stalled at 31000"] == table.wait(32_000)
+
+
+def test_card_refused_before_the_round_is_still_lying_there() -> None:
+    """A release makes only those cards new that were refused during the hold."""
+    table = Table()
+    assert ["rejected no_round"] == table.read(1_000, "AS")
+    table.command(1_100, "open")
+    table.command(1_150, "hold")
+    table.command(1_200, "release")
+    assert ["bounce"] == table.read(1_300, "AS")
+
+
+def test_first_field_that_is_missing_is_named() -> None:
+    """A card entered by hand without anything is refused with the first field that it needs."""
+    table = Table().opened()
+    (refused,) = table.put(e.Command(micros(1_000), "enter", "eva", {}))
+    assert isinstance(refused, d.Refused)
+    assert ("missing_field", "slot is required") == (refused.error, refused.message)
+    assert ["accepted A1 AS try 1"] == table.enter(2_000, again("A1"), again("AS"))
+
+
 def test_multi_read_is_over_after_the_gap() -> None:
     """A card that comes long after two cards that were too close to each other is a card."""
     table = Table().opened()
@@ -85,6 +127,7 @@ def test_deadline_told_late_is_decided_all_the_same() -> None:
 def test_other_notices_leave_an_error_up(kind: str) -> None:
     """Only the device's own word that its error is over clears the alarm, and no other notice."""
     table = Table()
+    assert ["notice " + kind] == table.notice(500, kind)
     table.notice(1_000, "error", "E1")
     assert ["notice " + kind] == table.notice(2_000, kind)
     assert ["notice error_cleared", "cleared scanner_error"] == table.notice(3_000, "error_cleared")
