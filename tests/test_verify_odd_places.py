@@ -100,6 +100,18 @@ def test_two_updates_at_once(tmp_path: Path) -> None:
         assert process.poll() is None
 
 
+def test_link_stays_one(tmp_path: Path) -> None:
+    """An expected file that is a link is written where it leads to."""
+    (tmp_path / "shared").mkdir()
+    recording, shared = write(tmp_path / "a.scanlog", *CARDS), write_lines(tmp_path / "shared" / "two-cards.jsonl", [])
+    link = recording.with_suffix(".expected.jsonl")
+    link.symlink_to(shared)
+    assert Exit.WELL == run(["verify", "--update", str(recording)])
+    assert link.is_symlink()
+    assert 3 == len(shared.read_bytes().splitlines())
+    assert [shared] == list(shared.parent.iterdir())
+
+
 def test_expected_words_of_any_kind(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """A type or a reason that is a list in an expected file fits no filter, and is no trouble."""
     write(tmp_path / "a.scanlog", *CARDS)

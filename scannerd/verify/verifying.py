@@ -113,7 +113,8 @@ class _Run:
         with ExitStack() as leftovers:
             lines = self._draft_all(drafts, leftovers)
             for what, draft in drafts.items():
-                path = draft.replace(beside(self._recording, what))
+                path = beside(self._recording, what)
+                draft.replace(path.resolve())
                 findings = self._findings.get(what)
                 self._updated.append(Updated(path, lines[what], None if findings is None else findings.changes))
         self._events = max(self._events, lines["event"])
@@ -139,7 +140,8 @@ def discard_drafts(recording: Path, process: int | None) -> None:
 
 
 def _draft(file: Path, process: int | None) -> Path:
-    """Of one process alone: another may write the same file at the same time."""
+    """Of one process alone: another may write the same file at the same time. A link stays one."""
+    file = file.resolve()
     return file.with_name(f".{file.name}.{process}.new")
 
 
