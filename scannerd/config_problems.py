@@ -10,7 +10,7 @@ from pydantic_core import ErrorDetails
 
 from scannerd.errors import ConfigError
 from scannerd.nearest import nearest
-from scannerd.redaction import is_secret, without_userinfo
+from scannerd.redaction import cleaned, is_secret, without_userinfo
 from scannerd.toml_lines import Place, line_of
 
 _SHOWN = 60
@@ -84,5 +84,5 @@ def _text(found: ErrorDetails, model: type[BaseModel], known: tuple[str, ...]) -
 def _shown(key: str, value: object) -> str:
     if is_secret(key):
         return ""
-    text = without_userinfo(repr(value))
+    text = without_userinfo(repr(cleaned(value)))
     return f", found {text if len(text) <= _SHOWN else text[:_SHOWN] + '…'}"

@@ -494,6 +494,25 @@ def test_configuration_that_is_nested_too_deep_is_cleaned(tmp_path: Path) -> Non
     assert "Correct horse 7" in shown.secrets
 
 
+def test_secret_that_is_no_text_is_hidden(tmp_path: Path) -> None:
+    """A key of raw bytes, or a name in another encoding, is no trouble, and the key is cleaned out."""
+    wish = table(tmp_path, CONFIG + '[mqtt]\nusername = "u"\npassword_file = "password"\n', events=1)
+    assert wish.config is not None
+    odd = wish.config.rename(tmp_path / os.fsdecode(b"tp-\xe4.toml"))
+    (tmp_path / "password").write_bytes(b"\xdb\x01\xffkey")
+    (tmp_path / "recordings/tp-01-20261130T110000000000Z.scanlog").write_bytes(b"is \xdb\x01\xffkey")
+    found = report(Wish(odd, events=1))
+    assert b"well\n" == found["config/check.txt"]
+    assert f"is {HIDDEN}".encode() == found["recordings/tp-01-20261130T110000000000Z.scanlog"]
+
+
+def test_table_in_place_of_a_value_is_hidden(tmp_path: Path) -> None:
+    """A section that was put where a value belongs may hold anything; it is neither shown nor quoted."""
+    own = '[mqtt]\nusername = { name = "Zq1secret", password = "Zq2secret" }\n'
+    content = b"\n".join(report(table(tmp_path, CONFIG + own, events=1)).values())
+    assert b"Zq" not in content
+
+
 def test_values_of_every_kind_are_shown_or_hidden(tmp_path: Path) -> None:
     """Numbers and lists are shown; what stands in no section, or is no text where a file is named, is not."""
     text = "config_version = 1\nlogin = 'sesame street'\n[mqtt]\npassword_file = 77777\nprotocol = 5\n"

@@ -125,6 +125,8 @@ def _value(key: str, value: object, known: set[str], path: Path, secrets: set[st
         return _file(path.parent / value, value, secrets) if isinstance(value, str) else _hidden(value, secrets)
     if key not in known:
         return _hidden(value, secrets, "an unknown key")
+    if isinstance(value, Mapping):
+        return _hidden(value, secrets, "a table")
     secrets |= set(_users(value))
     if key == _URL and isinstance(value, str):
         return _url(value, secrets)

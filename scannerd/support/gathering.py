@@ -171,7 +171,7 @@ def _fill(bundle: Bundle, what: str, part: Callable[[], Iterator[Item]]) -> None
 
 def _configuration(table: Table) -> Iterator[Item]:
     verdict = "\n".join(table.trouble) or "well"
-    yield Item("config/check.txt", f"{verdict}\n".encode())
+    yield Item("config/check.txt", f"{verdict}\n".encode(errors="surrogateescape"))
     if table.shown.data is not None:
         digest = None if table.config is None else table.config.digest
         yield Item("config/config.json", as_json({"digest": digest, "says": table.shown.data}))
