@@ -50,6 +50,9 @@ def scrubber(secrets: Iterable[str]) -> re.Pattern[bytes] | None:
     for secret in secrets:
         if len(secret) >= _SHORTEST:
             escaped = {json.dumps(secret)[1:-1], json.dumps(secret, ensure_ascii=False)[1:-1], repr(secret)[1:-1]}
-            forms |= {form.encode(errors="surrogateescape") for form in {secret, quote(secret, safe="", errors="surrogateescape"), *escaped}}
+            forms |= {
+                form.encode(errors="surrogateescape")
+                for form in {secret, quote(secret, safe="", errors="surrogateescape"), *escaped}
+            }
     longest_first = sorted(forms, key=lambda form: (-len(form), form))
     return re.compile(b"|".join(re.escape(form) for form in longest_first)) if forms else None
