@@ -102,11 +102,14 @@ def spelling_of(book: Codebook) -> Spelling:
 
 
 def write_codebook(path: Path, spell: Spelling) -> None:
-    """Writes the codebook of a simulated deck whose codes are in no other.
+    """Writes the codebook of a simulated deck whose codes are in no other, over that of another simulated deck at most.
 
     Raises:
+        UsageError: the file is there and is another's, such as one that somebody has enrolled.
         OSError: the file can't be written.
     """
     lines = ["[deck]", 'name = "simulated"', "", "[cards]"]
+    if path.exists() and not path.read_bytes().startswith("\n".join(lines).encode()):
+        raise UsageError(f"{path}: is another codebook, and is not written over: name it with --codes, or change -o")
     lines += [f"{json.dumps(spell(card))} = {json.dumps(card)}" for card in DECK]
     path.write_text("\n".join(lines) + "\n", encoding="utf-8")

@@ -226,6 +226,17 @@ class TestCommand:
         assert b'"codes":"x.codes.toml"' in target.read_bytes()
         assert 52 == len(set(read_codebook(tmp_path / "x.codes.toml").meanings.values()))
 
+    def test_an_enrolled_codebook_is_not_written_over(self, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+        """The codebook beside the recording replaces that of another simulation, but none that somebody has made."""
+        arguments = ["simulate", "--rounds", "1", "--driver", "rfid-serial", "-o", str(tmp_path / "x.scanlog")]
+        assert [Exit.WELL, Exit.WELL] == [run(arguments), run(arguments)]
+        book = tmp_path / "x.codes.toml"
+        enrolled = book.read_text(encoding="utf-8").replace("simulated", "blue deck")
+        book.write_text(enrolled, encoding="utf-8")
+        assert Exit.USAGE == run(arguments)
+        assert "x.codes.toml: is another codebook" in capsys.readouterr().err
+        assert enrolled == book.read_text(encoding="utf-8")
+
     def test_a_codebook_is_chosen(self, tmp_path: Path) -> None:
         """With --codes the cards are sent in the codes of that codebook."""
         target = tmp_path / "x.scanlog"
