@@ -7,7 +7,7 @@ come, that is for half a second after bytes came and as long as a reply is owed,
 Stale input: a process that was stopped, or a machine that slept, finds what was scanned meanwhile in the system's
 buffers, and must not take it for fresh. No thread can see that it was stopped, but its clock shows it: between two
 turns of a loop that never waits longer than 0.2 s lie more than 2 s. The clock is one that goes on in suspend. What is
-read then is stale, and what follows too, until a read finds the line empty.
+read then is stale, and what follows too, until a read that began behind the gap finds the line empty.
 
 A blocked `open` is no hang of the process: the thread is a daemon thread, left alone at the end and reported.
 """
@@ -267,17 +267,20 @@ class Reader:
         self.progress += 1
 
     def _patience(self) -> Micros:
+        if self._stale:
+            return 0  # only to see whether something waits: what is scanned from now on is fresh
         now = self._clock.now()
         longest = SHORT_READ if self._owed or now < self._eager_until else LONGEST_READ
         deadline = self._channel.deadline
         return longest if deadline is None else max(0, min(longest, deadline - now))
 
     def _notice_gap(self, data: bytes) -> None:
+        """After a gap all is stale until a read that began behind it finds nothing: one before it proves nothing."""
         ran_at, self._ran_at = self._ran_at, self._clock.boot()
         if self._ran_at - ran_at > GAP:
             self._stale = True
             self._log.warning("reader did not run", seconds=(self._ran_at - ran_at) / SECOND)
-        if not data:
+        elif not data:
             self._stale = False
 
     def _tell(self, made: Iterable[Output], t: Micros) -> None:

@@ -446,10 +446,22 @@ def test_what_waited_is_stale(fake: FakeTransport) -> None:
 def test_gap_on_an_empty_line(fake: FakeTransport) -> None:
     """After a gap in which nothing came, what comes is fresh."""
     clock = SteppedClock()
-    fake.reads.put(later(clock, 60_000_000, b""))
-    fake.reads.put(b"KH;")
+    idle: Callable[[], bytes] = bytes
+    for step in (later(clock, 60_000_000, b""), idle, b"KH;"):
+        fake.reads.put(step)
     with running(fake, clock) as bench:
         assert bench.gist(2) == ["up", "KH"]
+
+
+@pytest.mark.fault(12)
+def test_gap_behind_a_read_that_found_nothing(fake: FakeTransport) -> None:
+    """A process that is stopped just when a read had found nothing takes nothing for fresh that came meanwhile."""
+    clock = SteppedClock()
+    idle: Callable[[], bytes] = bytes
+    for step in (later(clock, 60_000_000, b""), b"9D;", b"2C;", idle, b"KH;"):
+        fake.reads.put(step)
+    with running(fake, clock) as bench:
+        assert bench.gist(4) == ["up", "~9D", "~2C", "KH"]
 
 
 @pytest.mark.fault(12)
