@@ -78,7 +78,7 @@ def test_void_needs_a_reason(live: LiveTable, page: Page) -> None:
     assert "dealing" == live.watcher.shown("round")["phase"]
     page.fill("#reason", "cards on the floor")
     page.keyboard.press("Enter")
-    page.wait_for_selector(".badge:has-text('Void')")
+    says(page, "#told", "Done: Void round")
     assert {"reason": "cards on the floor", "by": "Ana", "was": "dealing"} == live.journalled("round_voided")
     for action in ("hold", "void", "rescan", "enter", "release"):
         page.wait_for_selector(f"#do-{action}:disabled")

@@ -95,9 +95,10 @@ class SwallowsHalves(Toy):
 class Raises(Toy):
     """Takes all bytes for ASCII."""
 
-    def frame(self, whole: bytes) -> list[Reading]:
+    def byte(self, byte: int) -> list[Reading]:
         """Falls over the first that is none."""
-        return [CardRead(whole.decode("ascii"), None, whole)]
+        bytes([byte]).decode("ascii")
+        return super().byte(byte)
 
 
 class Grows(Toy):
