@@ -27,7 +27,7 @@ from table import TOPICS, deals, paced, started, subscriber
 from scannerd import games
 from scannerd.canonical import seal
 from scannerd.core.state import Rules, Setup, State
-from scannerd.embedded_broker import EmbeddedBroker
+from scannerd.demo.embedded_broker import EmbeddedBroker
 from scannerd.journal import Batch, Head, Journal, Record
 from scannerd.messages import CONTRACT, utc
 from scannerd.recall import Offset, checkpoint, recall

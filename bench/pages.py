@@ -25,7 +25,7 @@ from pathlib import Path
 
 import table
 
-from scannerd.embedded_broker import EmbeddedBroker
+from scannerd.demo.embedded_broker import EmbeddedBroker
 
 WARMING = 60
 """Cards before anything is measured: the first ones of a process are slow, and would make the ratios look good."""

@@ -18,9 +18,9 @@ from pathlib import Path
 
 from scannerd.core.cards import DECK
 from scannerd.messages import dumps
-from scannerd.recorded_table import replay_of
+from scannerd.recording.recorded_table import replay_of
+from scannerd.recording.replay import lines
 from scannerd.registry import Registry
-from scannerd.replay import lines
 from scannerd.scanlog import Chunk, ScanlogReader
 
 SLOTS = 6

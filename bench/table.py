@@ -31,7 +31,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 
 from scannerd.core.cards import DECK
-from scannerd.embedded_broker import EmbeddedBroker
+from scannerd.demo.embedded_broker import EmbeddedBroker
 
 BARE = """
 import sys, serial, paho.mqtt.client as m

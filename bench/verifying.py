@@ -25,7 +25,7 @@ from pathlib import Path
 
 from replaying import deal
 
-from scannerd.recorded_table import driver_of, replay_of
+from scannerd.recording.recorded_table import driver_of, replay_of
 from scannerd.registry import Registry
 from scannerd.scanlog import Chunk, ScanlogReader, reading
 from scannerd.verify.expected import Expected

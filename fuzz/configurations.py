@@ -15,11 +15,11 @@ from pathlib import Path
 from fuzz.target import RECORDINGS, Kept, Target, expect, quiet
 from scannerd.codebooks import CodebookError, read_codebook
 from scannerd.config import load
+from scannerd.config.settings import Alarms, Display, Journal, Mqtt, Record, Round, Section, Table
 from scannerd.core.cards import DECK
 from scannerd.errors import ConfigError
 from scannerd.registry import Registry
 from scannerd.scanlog import reading
-from scannerd.settings import Alarms, Display, Journal, Mqtt, Record, Round, Section, Table
 
 EXAMPLES = RECORDINGS.parent.parent / "config"
 _SECTIONS: tuple[type[Section], ...] = (Table, Round, Mqtt, Display, Record, Journal, Alarms)

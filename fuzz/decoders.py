@@ -14,11 +14,11 @@ from fuzz.promises import SECOND, try_channel, try_decoder, try_memory
 from fuzz.scripts import Step, read, recorded, written
 from fuzz.target import RECORDINGS, Kept, Target, quiet
 from scannerd.codebooks import Codebook, load_codebook
+from scannerd.config.settings import Round
 from scannerd.contract import Driver, DriverOptions
-from scannerd.recorded_table import driver_of
+from scannerd.recording.recorded_table import driver_of
 from scannerd.registry import Registry
 from scannerd.scanlog import Chunk, End, Header, Link, Order, ScanlogWriter, reading
-from scannerd.settings import Round
 
 CAPS = {
     "angel-eye": 128,

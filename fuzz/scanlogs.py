@@ -16,9 +16,9 @@ from itertools import pairwise
 from fuzz.target import RECORDINGS, Kept, Target, expect, quiet
 from scannerd.codebooks import BUILT_IN
 from scannerd.messages import dumps
-from scannerd.recorded_table import replay_of
+from scannerd.recording.recorded_table import replay_of
+from scannerd.recording.replay import lines
 from scannerd.registry import Registry
-from scannerd.replay import lines
 from scannerd.scanlog import Entry, Header, ScanlogError, ScanlogReader, ScanlogWriter
 
 NAME = "found.scanlog"

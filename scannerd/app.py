@@ -20,9 +20,9 @@ from types import FrameType
 
 from scannerd import __version__, logs
 from scannerd.bulletin import Machine, status
-from scannerd.capture import Capture
 from scannerd.channel import Channel
 from scannerd.clock import SystemClock
+from scannerd.config.settings import Config, Scanner
 from scannerd.core.state import Setup, State
 from scannerd.display import Display, Place, build, require
 from scannerd.display.fanout import Fanout, Tap
@@ -38,16 +38,16 @@ from scannerd.outbox import JournalOutbox
 from scannerd.publisher import Publisher
 from scannerd.readers import MachineClock, Reader, Recorded
 from scannerd.recall import Offset
-from scannerd.recorder import Folder, Target
+from scannerd.recording.capture import Capture
+from scannerd.recording.recorder import Folder, Target
 from scannerd.reload import Reloader
 from scannerd.roles import Duties, Inbox, Process
-from scannerd.self_check import SelfCheck, digests_of
 from scannerd.sentry import Sentry
-from scannerd.settings import Config, Scanner
 from scannerd.signing import Sign, SigningError, signer
 from scannerd.standing import StatusLine
 from scannerd.systemd import Notifier
 from scannerd.texts import texts
+from scannerd.upkeep.self_check import SelfCheck, digests_of
 from scannerd.vault import Vault
 from scannerd.watchdog import Watchdog
 

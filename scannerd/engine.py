@@ -37,8 +37,6 @@ from scannerd.inbox import (
     ThreadDied,
 )
 from scannerd.journal import Journal, Record
-from scannerd.line_watch import LineWatch
-from scannerd.machine_watch import MachineWatch
 from scannerd.messages import utc
 from scannerd.mqtt.notices import (
     Acknowledged,
@@ -50,11 +48,13 @@ from scannerd.mqtt.notices import (
 )
 from scannerd.notebook import Digests, Notebook, Watched
 from scannerd.recall import Offset, recall
-from scannerd.reject_rate import ALARM as REJECT_RATE
-from scannerd.retention import Retention
 from scannerd.roles import DEALING_ONLY, Duties, Inbox, Process, Speaker, Station
 from scannerd.texts import Texts
 from scannerd.turn import Pen, Turn
+from scannerd.upkeep.line_watch import LineWatch
+from scannerd.upkeep.machine_watch import MachineWatch
+from scannerd.upkeep.reject_rate import ALARM as REJECT_RATE
+from scannerd.upkeep.retention import Retention
 from scannerd.vault import Vault
 
 GRACE = 10_000

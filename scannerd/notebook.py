@@ -11,7 +11,7 @@ from typing import Literal, NamedTuple
 from pydantic import BaseModel, ConfigDict
 
 from scannerd.core import decisions as d
-from scannerd.reject_rate import Counted, RejectRate
+from scannerd.upkeep.reject_rate import Counted, RejectRate
 
 
 class Watched(NamedTuple):

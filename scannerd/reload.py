@@ -16,9 +16,9 @@ from typing import get_type_hints
 
 from scannerd import logs
 from scannerd.config import load
-from scannerd.config_digest import digest
+from scannerd.config.digest import digest
+from scannerd.config.settings import Config, Section
 from scannerd.errors import ScannerdError
-from scannerd.settings import Config, Section
 from scannerd.systemd import Notifier
 
 LIVE = frozenset({"table.language", "journal.keep_days", "alarms.reject_rate", "alarms.reject_window"})

@@ -14,9 +14,9 @@ from pathlib import Path
 from scannerd.commands import Answer, Repeated, Replies, examine
 from scannerd.core import decisions as d
 from scannerd.core.prompts import Prompt, prompt
-from scannerd.recorded_table import replay_of
+from scannerd.recording.recorded_table import replay_of
+from scannerd.recording.replay import Taken, seconds
 from scannerd.registry import Registry
-from scannerd.replay import Taken, seconds
 from scannerd.scanlog import Entry, Header, Order, reading
 
 FOLDER = Path(__file__).parent / "recordings"

@@ -11,7 +11,7 @@ from scannerd.core import events as e
 from scannerd.core.evolution import evolve
 from scannerd.core.prompts import prompt
 from scannerd.core.state import Memory, State
-from scannerd.replay import Line, Replay, Taken, event_lines
+from scannerd.recording.replay import Line, Replay, Taken, event_lines
 from scannerd.scanlog import Entry
 
 ASKING = {"rescan", "call_supervisor", "scanner_down", "scanner_error"}

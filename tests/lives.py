@@ -22,7 +22,7 @@ from typing import NoReturn
 
 from scannerd.app import run
 from scannerd.config import load
-from scannerd.settings import Config
+from scannerd.config.settings import Config
 from tests.daemon import BOUND_S, Daemon
 
 BORN_DEAD = 5

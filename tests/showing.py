@@ -13,6 +13,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Self, TypeVar
 
+from scannerd.config.settings import Display
 from scannerd.core.state import Rules
 from scannerd.display import Place
 from scannerd.display.fanout import Fanout, Tap
@@ -21,7 +22,6 @@ from scannerd.display.pin import hashed
 from scannerd.display.server import WebDisplay
 from scannerd.inbox import Letter, PagesStand
 from scannerd.mqtt.notices import Connected
-from scannerd.settings import Display
 from tests.fakes import TABLE, Table
 
 PIN = "735190"

@@ -6,9 +6,9 @@ import json
 import subprocess
 import sys
 
-from scannerd.recorded_table import replay_of
+from scannerd.recording.recorded_table import replay_of
+from scannerd.recording.replay import lines
 from scannerd.registry import Registry
-from scannerd.replay import lines
 from scannerd.scanlog import reading
 from tests.daemon import BOUND_S, StartDaemon, Watcher, start_daemon_fixture
 from tests.mosquitto import Mosquitto, broker_fixture, start_broker_fixture

@@ -11,9 +11,9 @@ from pathlib import Path
 import pytest
 
 from scannerd.config import load
+from scannerd.config.settings import Alarms, Config, Display, Journal, Mqtt, Record, Round, Section, Stanza, Table
 from scannerd.core.state import Rules
 from scannerd.errors import ConfigError, Exit
-from scannerd.settings import Alarms, Config, Display, Journal, Mqtt, Record, Round, Section, Stanza, Table
 from scannerd.signing import make_pair
 
 ROOT = Path(__file__).parent.parent

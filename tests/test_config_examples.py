@@ -11,11 +11,11 @@ from jsonschema import Draft202012Validator
 
 from scannerd.cli import run
 from scannerd.config import load
-from scannerd.config_schema import config_schema
+from scannerd.config.schema import config_schema
+from scannerd.config.settings import Config
 from scannerd.driver_help import options
 from scannerd.errors import Exit
 from scannerd.registry import Registry
-from scannerd.settings import Config
 from tests.test_registry import package
 
 CONFIG = Path(__file__).parent.parent / "config"

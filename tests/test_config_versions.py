@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from scannerd.cli import run
 from scannerd.cli.config import bring_up
 from scannerd.config import load
-from scannerd.config_versions import KEY, STEPS, VERSION, Drop, Rename, Step, migrated
+from scannerd.config.versions import KEY, STEPS, VERSION, Drop, Rename, Step, migrated
 from scannerd.errors import ConfigError, Exit, UsageError
 from scannerd.toml_lines import key_lines
 from tests.test_journal_faults import small_disk

@@ -11,7 +11,7 @@ from datetime import UTC, datetime
 import pytest
 
 from scannerd.client import TableEvent
-from scannerd.demo_lines import paid, told
+from scannerd.demo.lines import paid, told
 
 
 @pytest.mark.parametrize("rounds", [2])

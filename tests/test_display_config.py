@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 
 from scannerd.config import load
+from scannerd.config.settings import Display
 from scannerd.display.pin import fits
 from scannerd.errors import ConfigError
-from scannerd.settings import Display
 from tests.journals import start
 
 TABLE = '[table]\nid = "tp-01"\n[[scanner]]\nname = "shoe"\ndriver = "line"\nurl = "/dev/null"\n'

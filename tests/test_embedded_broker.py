@@ -10,7 +10,7 @@ import pytest
 from paho.mqtt.client import Client, MQTTMessage
 from paho.mqtt.enums import CallbackAPIVersion, MQTTProtocolVersion
 
-from scannerd.embedded_broker import HOST, BrokerMissing, EmbeddedBroker, Kind, answers, available
+from scannerd.demo.embedded_broker import HOST, BrokerMissing, EmbeddedBroker, Kind, answers, available
 
 BOUND_S = 10
 

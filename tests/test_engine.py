@@ -15,7 +15,6 @@ from scannerd.core.state import Rules
 from scannerd.errors import ScannerdError
 from scannerd.inbox import Settle, StopRequested, ThreadDied
 from scannerd.journal import JournalDamaged, verify
-from scannerd.machine_watch import LONG_LOG
 from scannerd.mqtt.notices import (
     Acknowledged,
     BrokerAlarm,
@@ -25,6 +24,7 @@ from scannerd.mqtt.notices import (
     StatusSeen,
 )
 from scannerd.roles import Duties
+from scannerd.upkeep.machine_watch import LONG_LOG
 from tests.fakes import MS, SECOND, SIX, FailingJournal, FakeClock, FakeSpeaker, Table
 
 HOUR = 3600 * SECOND

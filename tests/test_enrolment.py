@@ -14,12 +14,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from scannerd.codebooks import BUILT_IN, Codebook, Meaning, read_codebook
+from scannerd.codebooks.large_cards import large
 from scannerd.contract import BadFrame, CardRead, NoRead, Notice, Reply, TransportError
 from scannerd.core.cards import DECK
-from scannerd.deck_check import DeckCheck
-from scannerd.enrol_loop import GONE, SILENT, Device, Keyboard, Screen, guide
 from scannerd.enrolment import Enrolment, Guided, spoken
-from scannerd.large_cards import large
+from scannerd.enrolment.deck_check import DeckCheck
+from scannerd.enrolment.loop import GONE, SILENT, Device, Keyboard, Screen, guide
 from tests.fakes_devices import FakeTransport, WordDriver
 
 SECOND = 1_000_000

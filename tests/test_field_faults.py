@@ -17,9 +17,9 @@ from scannerd.config import load
 from scannerd.core.cards import DECK
 from scannerd.core.events import ScannerWentDown
 from scannerd.core.state import Rules
-from scannerd.recorded_table import replay_of
+from scannerd.recording.recorded_table import replay_of
+from scannerd.recording.replay import lines
 from scannerd.registry import Registry
-from scannerd.replay import lines
 from scannerd.scanlog import reading
 from tests.fakes import SECOND, Table
 from tests.small_recordings import HEADER, write

@@ -14,7 +14,7 @@ import pytest
 
 from scannerd.core.commands import COMMANDS
 from scannerd.messages import TOLD
-from scannerd.wire_models import SHOWN
+from scannerd.schema.models import SHOWN
 from tests.daemon import BOUND_S, StartDaemon, start_daemon_fixture  # noqa: F401 - pytest finds it by name
 from tests.mosquitto import (  # noqa: F401 - pytest finds the fixtures by name
     Mosquitto,

@@ -21,8 +21,8 @@ from fuzz.target import BrokenPromiseError, Kept, Target
 from fuzz.targets import targets
 from scannerd.codebooks import BUILT_IN
 from scannerd.contract import BadFrame, CardRead, Decoder, Micros, Reading
-from scannerd.recorded_table import replay_of
-from scannerd.replay import Line, lines
+from scannerd.recording.recorded_table import replay_of
+from scannerd.recording.replay import Line, lines
 from scannerd.scanlog import ScanlogReader
 from tests.corpus import FOLDER, REGISTRY
 

@@ -9,7 +9,7 @@ import pytest
 from structlog.testing import capture_logs
 
 from scannerd.errors import UsageError
-from scannerd.recorder import Folder, OneFile, Recorder
+from scannerd.recording.recorder import Folder, OneFile, Recorder
 from scannerd.scanlog import Chunk, End, Entry, Header, Link, reading
 
 BOUND_S = 20

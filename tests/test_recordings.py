@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from scannerd.recorded_table import replay_of
-from scannerd.replay import Line, lines
+from scannerd.recording.recorded_table import replay_of
+from scannerd.recording.replay import Line, lines
 from scannerd.scanlog import reading
 from tests.corpus import FOLDER, README, RECORDINGS, REGISTRY, corpus, note, with_index
 

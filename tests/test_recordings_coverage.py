@@ -13,8 +13,9 @@ from typing import Literal, TypeVar, get_args, get_origin, get_type_hints
 import pytest
 
 from scannerd import channel, commands
-from scannerd.codebook_tables import Extra, NotInDeck
 from scannerd.codebooks import BUILT_IN, load_codebook
+from scannerd.codebooks.tables import Extra, NotInDeck
+from scannerd.config.settings import Round
 from scannerd.core import decisions as d
 from scannerd.core import events as e
 from scannerd.core.commands import COMMANDS
@@ -22,10 +23,9 @@ from scannerd.core.prompts import PROMPT_ROWS
 from scannerd.core.reads import READ_ROWS
 from scannerd.core.validator import TOLD_NOTICES
 from scannerd.messages import TOLD
+from scannerd.recording.replay import SHOWN_ALARMS
 from scannerd.registry import Registry
-from scannerd.replay import SHOWN_ALARMS
 from scannerd.scanlog import Chunk, Entry, Link, Order
-from scannerd.settings import Round
 from scannerd.texts import texts
 from tests.corpus import FOLDER, Played, corpus
 from tests.decoder_words import Fault, constants, decoders, faults, faults_in

@@ -7,7 +7,7 @@ import pytest
 from scannerd.core import decisions as d
 from scannerd.core.cards import Card
 from scannerd.core.events import AlarmChanged
-from scannerd.reject_rate import ALARM, RejectRate
+from scannerd.upkeep.reject_rate import ALARM, RejectRate
 
 SCANNERS = ("shoe", "spare")
 SHOE, CARDS = (ALARM, "shoe"), (ALARM, None)

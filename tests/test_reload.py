@@ -14,17 +14,17 @@ import pytest
 from structlog.testing import capture_logs
 
 from scannerd.config import load
+from scannerd.config.settings import Config
 from scannerd.core.events import ScannerWentDown
 from scannerd.core.prompts import prompt
 from scannerd.errors import ConfigError
 from scannerd.inbox import Reconfigured, ReloadAsked
 from scannerd.mqtt.notices import Acknowledged
 from scannerd.reload import LIVE, Reloader, differences, merged
-from scannerd.retention import FIRST
-from scannerd.settings import Config
 from scannerd.standing import StatusLine, standing
 from scannerd.systemd import Notifier
 from scannerd.texts import texts
+from scannerd.upkeep.retention import FIRST
 from tests.daemon import Daemon, StartDaemon, Watcher, start_daemon_fixture
 from tests.fakes import SECOND, Table
 from tests.mosquitto import Mosquitto, StartBroker, broker_fixture, start_broker_fixture

@@ -16,9 +16,9 @@ from scannerd.core.cards import Card
 from scannerd.core.decisions import AlarmRaised, RoundCompleted
 from scannerd.core.events import Deadline
 from scannerd.core.state import Rules, Setup, State
-from scannerd.recorded_table import replay_of
+from scannerd.recording.recorded_table import replay_of
+from scannerd.recording.replay import Line, Replay, Taken, event_lines, lines, seconds
 from scannerd.registry import Registry
-from scannerd.replay import Line, Replay, Taken, event_lines, lines, seconds
 from scannerd.scanlog import Broker, Chunk, End, Entry, Link, Order, ScanlogError, ScanlogReader, Sent
 from tests.core_table import TWO_SLOTS, gist
 

@@ -6,8 +6,8 @@ from pathlib import Path
 
 from scannerd.journal import Journal, verify
 from scannerd.mqtt.notices import Acknowledged, Connected
-from scannerd.retention import BATCH, EVERY, FIRST
 from scannerd.roles import Duties
+from scannerd.upkeep.retention import BATCH, EVERY, FIRST
 from tests.fakes import SECOND, SIX, FakeClock, Table
 
 DAY = 86_400 * SECOND

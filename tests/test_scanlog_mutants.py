@@ -9,13 +9,13 @@ from random import Random
 
 import pytest
 
-from scannerd.recorded_table import driver_of, replay_of
+from scannerd.config.settings import Round
+from scannerd.editing.mutating import Mutator, Rates
+from scannerd.recording.recorded_table import driver_of, replay_of
+from scannerd.recording.replay import Replay
+from scannerd.recording.simulation import SCANNER, has_codebook, header, kept, simulator, write_codebook
 from scannerd.registry import Registry
-from scannerd.replay import Replay
 from scannerd.scanlog import Chunk, Entry, Header, ScanlogWriter, reading
-from scannerd.scanlogs.mutating import Mutator, Rates
-from scannerd.settings import Round
-from scannerd.simulation import SCANNER, has_codebook, header, kept, simulator, write_codebook
 from tests.invariants import played
 
 FOLDER = Path(__file__).parent / "recordings"

@@ -9,9 +9,9 @@ import pytest
 
 from scannerd.cli import run
 from scannerd.errors import Exit
-from scannerd.recorded_table import replay_of
+from scannerd.recording.recorded_table import replay_of
+from scannerd.recording.replay import Line, lines
 from scannerd.registry import Registry
-from scannerd.replay import Line, lines
 from scannerd.scanlog import Chunk, reading
 from tests.small_recordings import CARDS, HEADER, read, write
 

@@ -8,8 +8,8 @@ from itertools import count, islice, pairwise
 
 import pytest
 
+from scannerd.editing.mutating import AGAIN_MS, AWAY_MS, JOINED_MOST, Mutator, Rates, mutated_header
 from scannerd.scanlog import Broker, Chunk, End, Entry, Header, Link, Order, Sent
-from scannerd.scanlogs.mutating import AGAIN_MS, AWAY_MS, JOINED_MOST, Mutator, Rates, mutated_header
 
 SECOND = 1_000_000
 TABLE: list[Entry] = [

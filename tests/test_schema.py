@@ -10,7 +10,6 @@ from pathlib import Path
 import pytest
 from jsonschema import Draft202012Validator, FormatChecker
 
-from scannerd.asyncapi import asyncapi
 from scannerd.bulletin import Bulletin, Fault, Identity, Machine, Outbox, status
 from scannerd.canonical import FIRST_PREV, seal
 from scannerd.cli import run
@@ -22,12 +21,13 @@ from scannerd.core.state import State
 from scannerd.errors import Exit
 from scannerd.messages import CONTRACT, TOLD, data, told_rounds, utc
 from scannerd.recall import Offset
-from scannerd.recorded_table import replay_of
+from scannerd.recording.recorded_table import replay_of
 from scannerd.registry import Registry
 from scannerd.scanlog import reading
 from scannerd.schema import json_schema
+from scannerd.schema.asyncapi import asyncapi
+from scannerd.schema.models import COMMANDS, ERRORS
 from scannerd.texts import texts
-from scannerd.wire_models import COMMANDS, ERRORS
 
 RECORDINGS = sorted((Path(__file__).parent / "recordings").glob("*.scanlog"))
 IDENTITY = Identity("session-1", "0.1.0", "teen-patti-20-20", "journal-1", "0" * 64, ("shoe",))

@@ -14,7 +14,7 @@ from scannerd.engine import SELF_CHECK
 from scannerd.inbox import CheckCause, Checked
 from scannerd.notebook import Digests
 from scannerd.roles import Duties
-from scannerd.self_check import SelfCheck, code_digest, digests_of, packages
+from scannerd.upkeep.self_check import SelfCheck, code_digest, digests_of, packages
 from tests.fakes import SECOND, SIX, FakeClock, Table
 from tests.wire import BOUND_S
 

@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from scannerd.recorded_table import replay_of
+from scannerd.recording.recorded_table import replay_of
+from scannerd.recording.replay import event_lines
 from scannerd.registry import Registry
-from scannerd.replay import event_lines
 from scannerd.scanlog import reading
 from scannerd.shadow.rounds import KEPT, Compared, Shadow
 from scannerd.shadow.sides import Place, Side

@@ -16,11 +16,20 @@ from scannerd.cli import run
 from scannerd.codebooks import BUILT_IN, Codebook, read_codebook
 from scannerd.core.cards import DECK, Card
 from scannerd.errors import DriverUnusable, Exit, UsageError
-from scannerd.recorded_table import replay_of
+from scannerd.recording.recorded_table import replay_of
+from scannerd.recording.replay import Line, lines
+from scannerd.recording.simulation import (
+    SCANNER,
+    Simulator,
+    Start,
+    header,
+    kept,
+    simulator,
+    spelling_of,
+    write_codebook,
+)
 from scannerd.registry import Registry
-from scannerd.replay import Line, lines
 from scannerd.scanlog import Chunk, End, Entry, Link, Order, ScanlogReader, ScanlogWriter
-from scannerd.simulation import SCANNER, Simulator, Start, header, kept, simulator, spelling_of, write_codebook
 from scannerd_drivers.formats import FORMATS
 from scannerd_drivers.simulator import SimulatorDriver, SimulatorOptions
 

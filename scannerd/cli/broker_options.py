@@ -10,8 +10,8 @@ from typing import TypedDict
 import click
 
 from scannerd.client import BrokerSettings
+from scannerd.config.settings import Config
 from scannerd.errors import UsageError
-from scannerd.settings import Config
 
 FILE = click.Path(path_type=Path, exists=True, dir_okay=False)
 """A file that is there."""

@@ -13,7 +13,7 @@ from pathlib import Path
 import click
 
 from scannerd.config import parse, read
-from scannerd.config_versions import STEPS, Step, migrated, version_of
+from scannerd.config.versions import STEPS, Step, migrated, version_of
 from scannerd.errors import Exit, UsageError
 
 

@@ -11,16 +11,16 @@ from pathlib import Path
 import click
 
 from scannerd.codebooks import load_codebook, read_codebook
-from scannerd.config_problems import Problems
-from scannerd.config_scanners import ScannerLoader
+from scannerd.config.problems import Problems
+from scannerd.config.scanners import ScannerLoader
+from scannerd.config.settings import Scanner
 from scannerd.contract import TransportError
 from scannerd.core.cards import DECK
-from scannerd.deck_check import DeckCheck
-from scannerd.enrol_loop import Device, Keyboard, Screen, guide
 from scannerd.enrolment import Enrolment, Guided
+from scannerd.enrolment.deck_check import DeckCheck
+from scannerd.enrolment.loop import Device, Keyboard, Screen, guide
 from scannerd.errors import ConfigError, Exit, UsageError
 from scannerd.registry import Registry
-from scannerd.settings import Scanner
 from scannerd.toml_lines import key_lines, loads
 
 

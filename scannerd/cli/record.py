@@ -11,7 +11,7 @@ from scannerd import app
 from scannerd.cli.durations import duration
 from scannerd.cli.recording_options import Place
 from scannerd.config import load
-from scannerd.recorder import OneFile
+from scannerd.recording.recorder import OneFile
 
 
 @click.command(short_help="Record bytes and events while the daemon runs.")

@@ -11,14 +11,14 @@ from typing import NamedTuple, TypeVar
 import click
 
 from scannerd.cli.outputs import STDOUT, told_as_usage
+from scannerd.config.settings import Config
+from scannerd.editing.delivery import at_home, codebooks, deliver
+from scannerd.editing.excerpt import Excerpt, Excerpts
+from scannerd.editing.tape import Tape, happenings, written
 from scannerd.errors import Exit, UsageError
+from scannerd.recording.replay import Line
 from scannerd.registry import Registry
-from scannerd.replay import Line
 from scannerd.scanlog import SECOND
-from scannerd.scanlogs.delivery import at_home, codebooks, deliver
-from scannerd.scanlogs.excerpt import Excerpt, Excerpts
-from scannerd.scanlogs.tape import Tape, happenings, written
-from scannerd.settings import Config
 from scannerd.verify.corpus import beside
 
 T = TypeVar("T")

@@ -9,9 +9,9 @@ import click
 
 from scannerd.errors import Exit
 from scannerd.messages import dumps
-from scannerd.recorded_table import replay_of
+from scannerd.recording.recorded_table import replay_of
+from scannerd.recording.replay import lines
 from scannerd.registry import Registry
-from scannerd.replay import lines
 from scannerd.scanlog import reading
 from scannerd.verify.expected import Expected
 from scannerd.verify.findings import compare

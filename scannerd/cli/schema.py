@@ -6,9 +6,9 @@ import json
 
 import click
 
-from scannerd.asyncapi import asyncapi
-from scannerd.config_schema import config_schema
+from scannerd.config.schema import config_schema
 from scannerd.schema import json_schema
+from scannerd.schema.asyncapi import asyncapi
 
 
 @click.command(short_help="Print the contract as JSON Schema or AsyncAPI.")

@@ -14,9 +14,7 @@ from scannerd.cli.outputs import STDOUT, many, opened, told_as_usage
 from scannerd.cli.progress import bar
 from scannerd.codebooks import load_codebook
 from scannerd.errors import UsageError
-from scannerd.registry import Registry
-from scannerd.scanlog import Entry, Header, Order, ScanlogWriter
-from scannerd.simulation import (
+from scannerd.recording.simulation import (
     SCANNER,
     Simulator,
     Spelling,
@@ -28,6 +26,8 @@ from scannerd.simulation import (
     spelling_of,
     write_codebook,
 )
+from scannerd.registry import Registry
+from scannerd.scanlog import Entry, Header, Order, ScanlogWriter
 
 _FAULTS = {
     "misread": "How often a card does not read.",

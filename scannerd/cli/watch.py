@@ -13,8 +13,8 @@ import click
 
 from scannerd.cli.broker_options import FILE, Who, entering, settings
 from scannerd.config import load
+from scannerd.config.settings import Config
 from scannerd.errors import Exit, UsageError
-from scannerd.settings import Config
 from scannerd.texts import LANGUAGES, texts
 from scannerd.watching.broker import BrokerSource
 from scannerd.watching.once import written_once

@@ -11,10 +11,10 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Protocol
 
+from scannerd.config.settings import Config
 from scannerd.display.fanout import Fanout
 from scannerd.display.hub import Links
 from scannerd.errors import UsageError
-from scannerd.settings import Config
 
 PACKAGES = ("starlette", "uvicorn", "prometheus_client")
 """What the extra `display` brings."""

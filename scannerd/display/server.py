@@ -20,6 +20,7 @@ from starlette.applications import Starlette
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from scannerd import logs
+from scannerd.config.settings import Display
 from scannerd.display import Place
 from scannerd.display.fanout import Fanout
 from scannerd.display.figures import Figures
@@ -28,7 +29,6 @@ from scannerd.display.hub import Hub, Links
 from scannerd.display.pages import Pages
 from scannerd.display.supervisor import Supervisor
 from scannerd.inbox import PagesStand, ThreadDied
-from scannerd.settings import Display
 
 AGAIN_S = 2.0
 """Seconds before the port and the certificate are tried again."""

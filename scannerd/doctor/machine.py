@@ -13,10 +13,10 @@ from dataclasses import dataclass
 from importlib.util import find_spec
 from pathlib import Path
 
+from scannerd.config.settings import Display
 from scannerd.display import PACKAGES
 from scannerd.doctor.findings import Finding, fail, ok, warn
 from scannerd.doctor.site import Site
-from scannerd.settings import Display
 from scannerd.watching.page import table_at
 
 _LIBUSB = "usb-1.0"

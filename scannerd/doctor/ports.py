@@ -10,10 +10,10 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
+from scannerd.config.settings import Scanner
 from scannerd.contract import TransportError
 from scannerd.doctor.findings import Finding, fail, ok, warn
 from scannerd.doctor.site import Holder, Site, content, openers, running
-from scannerd.settings import Scanner
 
 UNIT_GROUPS = ("dialout", "input", "plugdev")
 """The groups that the service's user is in."""

@@ -9,8 +9,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from scannerd.clock import clock_synchronised
+from scannerd.config.settings import Config
 from scannerd.mqtt.notices import BrokerSettings
-from scannerd.settings import Config
 
 
 @dataclass(frozen=True, slots=True)

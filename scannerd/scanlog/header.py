@@ -7,7 +7,7 @@ from typing import Annotated, Literal
 
 from pydantic import AfterValidator, AwareDatetime, BaseModel, ConfigDict, Field
 
-from scannerd.settings import Round, table_id
+from scannerd.config.settings import Round, table_id
 
 
 class Header(BaseModel):

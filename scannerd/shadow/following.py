@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 from scannerd.errors import UsageError
-from scannerd.recorder import Folder
+from scannerd.recording.recorder import Folder
 from scannerd.scanlog import ScanlogError, ScanlogReader
 
 

@@ -11,10 +11,10 @@ from typing import NamedTuple
 from pydantic import ValidationError
 
 from scannerd.codebooks import BUILT_IN
-from scannerd.recorded_table import replay_of
+from scannerd.config.settings import Config, Scanner
+from scannerd.recording.recorded_table import replay_of
 from scannerd.registry import STANZA_KEYS, Registry, parse_options
 from scannerd.scanlog import Header, ScanlogReader, reading
-from scannerd.settings import Config, Scanner
 from scannerd.shadow.rounds import Compared, Shadow
 from scannerd.shadow.sides import Place, Side, side_of_config
 

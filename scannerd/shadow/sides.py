@@ -11,15 +11,15 @@ from pathlib import Path
 from typing import NamedTuple
 
 from scannerd.channel import Channel
+from scannerd.config.settings import Config
 from scannerd.core import decisions as d
 from scannerd.core import events as e
 from scannerd.core.rules import Rule, rules_of
 from scannerd.core.state import Setup, State
 from scannerd.errors import UsageError
 from scannerd.messages import data, dumps, told_rounds
-from scannerd.replay import SHOWN_ALARMS, Replay, Taken
+from scannerd.recording.replay import SHOWN_ALARMS, Replay, Taken
 from scannerd.scanlog import Chunk, End, Entry, Header
-from scannerd.settings import Config
 
 _WORDING: dict[str, tuple[str, ...]] = {
     d.ScanRejected.TYPE: ("raw_hex", "detail"),

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from itertools import islice
 
-from scannerd.replay import seconds
+from scannerd.recording.replay import seconds
 from scannerd.shadow.rounds import Difference
 from scannerd.shadow.running import Finding
 from scannerd.shadow.sides import Told

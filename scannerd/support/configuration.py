@@ -16,11 +16,11 @@ from functools import cache
 from pathlib import Path
 from typing import Final, get_type_hints
 
-from scannerd.config_versions import KEY
+from scannerd.config.settings import Config, Section, Stanza
+from scannerd.config.versions import KEY
 from scannerd.errors import DriverUnusable
 from scannerd.redaction import HIDDEN, cleaned, is_secret, without_userinfo
 from scannerd.registry import Registry
-from scannerd.settings import Config, Section, Stanza
 from scannerd.toml_lines import loads
 
 _LONG: Final = 6

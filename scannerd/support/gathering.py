@@ -12,10 +12,10 @@ from typing import TypeAlias
 
 from scannerd import __version__
 from scannerd.config import load, parse, read
+from scannerd.config.settings import Config
 from scannerd.doctor.findings import Finding
 from scannerd.errors import ConfigError, ScannerdError
 from scannerd.redaction import scrubber
-from scannerd.settings import Config
 from scannerd.support import journal, machine, traces
 from scannerd.support.bundle import Bundle, Item, as_json
 from scannerd.support.configuration import Shown, show

@@ -16,7 +16,7 @@ from typing import Final, TypeAlias
 
 from scannerd import __version__
 from scannerd.clock import clock_synchronised
-from scannerd.config_versions import VERSION as CONFIG_VERSION
+from scannerd.config.versions import VERSION as CONFIG_VERSION
 from scannerd.doctor.site import content
 from scannerd.journal.schema import VERSION as SCHEMA
 from scannerd.messages import CONTRACT

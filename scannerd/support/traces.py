@@ -10,7 +10,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import BinaryIO, Final, TypeAlias
 
-from scannerd.recorder import Folder
+from scannerd.recording.recorder import Folder
 from scannerd.support.bundle import Item, as_json
 
 Fetch: TypeAlias = Callable[[str, int, str], bytes]

@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from typing import Literal, NamedTuple, TypeAlias
 
 from scannerd.core.rules import Rule, rules_of
-from scannerd.replay import Line, Taken
+from scannerd.recording.replay import Line, Taken
 from scannerd.verify.comparison import Difference, Told
 from scannerd.verify.expected import Expected, unequal
 

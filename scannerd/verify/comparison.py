@@ -13,7 +13,7 @@ from typing import Final, NamedTuple
 
 import orjson
 
-from scannerd.replay import Line, Taken
+from scannerd.recording.replay import Line, Taken
 from scannerd.verify.expected import Expected, Kind, Wanted, unequal
 
 AHEAD: Final = 32

@@ -15,7 +15,7 @@ from typing import Final, NamedTuple, TypeAlias
 import orjson
 
 from scannerd.errors import UsageError
-from scannerd.replay import Line
+from scannerd.recording.replay import Line
 
 Kind: TypeAlias = str
 """`event` or `prompt`."""

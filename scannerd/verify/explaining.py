@@ -13,9 +13,9 @@ from typing import NamedTuple
 
 from scannerd.core.events import Deadline
 from scannerd.core.state import State
-from scannerd.recorded_table import replay_of
+from scannerd.recording.recorded_table import replay_of
+from scannerd.recording.replay import Taken, seconds
 from scannerd.registry import Registry
-from scannerd.replay import Taken, seconds
 from scannerd.scanlog import ScanlogReader, reading
 from scannerd.verify.changes import rules_taken
 from scannerd.verify.comparison import Difference, Told

@@ -9,9 +9,9 @@ from pathlib import Path
 from typing import TypeAlias
 
 from scannerd.messages import dumps
-from scannerd.recorded_table import replay_of
+from scannerd.recording.recorded_table import replay_of
+from scannerd.recording.replay import lines_taken
 from scannerd.registry import Registry
-from scannerd.replay import lines_taken
 from scannerd.scanlog import ScanlogReader, reading
 from scannerd.verify.changes import Change, change_of
 from scannerd.verify.comparison import Comparison, Difference, Told

@@ -9,9 +9,9 @@ import click
 
 from scannerd.cli.outputs import told_as_usage
 from scannerd.cli.recording_options import Place, makes_recording, may_write, warn
+from scannerd.editing.anonymising import Anonymiser, anonymous_book
+from scannerd.editing.tape import load
 from scannerd.registry import Registry
-from scannerd.scanlogs.anonymising import Anonymiser, anonymous_book
-from scannerd.scanlogs.tape import load
 
 
 @click.command(short_help="Take out what names the studio, its tables and its people.")

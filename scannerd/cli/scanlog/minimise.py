@@ -7,15 +7,15 @@ from pathlib import Path
 
 import click
 
-from scannerd import capture
 from scannerd.cli.recording_options import Place, makes_recording, warn
 from scannerd.config import load as load_config
+from scannerd.editing.expectation import DiffersFromExpected
+from scannerd.editing.minimising import ENTRIES, Minimiser
+from scannerd.editing.sameness import DiffersFromTable, Keeps, Question
+from scannerd.editing.tape import Tape, load
 from scannerd.errors import UsageError
+from scannerd.recording import capture
 from scannerd.registry import Registry
-from scannerd.scanlogs.expectation import DiffersFromExpected
-from scannerd.scanlogs.minimising import ENTRIES, Minimiser
-from scannerd.scanlogs.sameness import DiffersFromTable, Keeps, Question
-from scannerd.scanlogs.tape import Tape, load
 from scannerd.verify.corpus import beside
 from scannerd.verify.expected import Expected
 

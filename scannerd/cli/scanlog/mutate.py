@@ -9,11 +9,11 @@ from pathlib import Path
 import click
 
 from scannerd.cli.outputs import STDOUT, many, opened
+from scannerd.editing.mutating import AGAIN_MS, Mutator, Rates, mutated_header, placed
 from scannerd.errors import DriverUnusable, UsageError
-from scannerd.recorded_table import driver_of
+from scannerd.recording.recorded_table import driver_of
 from scannerd.registry import Registry
 from scannerd.scanlog import Header, ScanlogError, ScanlogWriter, reading
-from scannerd.scanlogs.mutating import AGAIN_MS, Mutator, Rates, mutated_header, placed
 
 _EACH = 0.05
 """The rate of every fault where none is named."""

@@ -8,11 +8,11 @@ import click
 
 from scannerd.cli.outputs import told_as_usage
 from scannerd.cli.recording_options import may_write, warn
+from scannerd.editing.plotting import FORMATS, draw, save
+from scannerd.editing.scenes import Scene, scenes
+from scannerd.editing.tape import load
 from scannerd.errors import UsageError
 from scannerd.registry import Registry
-from scannerd.scanlogs.plotting import FORMATS, draw, save
-from scannerd.scanlogs.scenes import Scene, scenes
-from scannerd.scanlogs.tape import load
 
 MOST = 8
 """Rounds that one picture holds."""

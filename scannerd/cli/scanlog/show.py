@@ -13,10 +13,10 @@ from pathlib import Path
 import click
 
 from scannerd.cli.recording_options import warn
-from scannerd.recorded_table import replay_of
+from scannerd.editing.timeline import Row, Tone, one_line, timeline
+from scannerd.recording.recorded_table import replay_of
 from scannerd.registry import Registry
 from scannerd.scanlog import Header, reading
-from scannerd.scanlogs.timeline import Row, Tone, one_line, timeline
 from scannerd.texts import LANGUAGES
 
 _STYLES: dict[Tone, Callable[[str], str]] = {

@@ -7,10 +7,10 @@ from pathlib import Path
 import click
 
 from scannerd.cli.recording_options import Place, makes_recording, warn
+from scannerd.editing.tape import Tape, load
+from scannerd.editing.trimming import dealt_at, moment, to_round, to_span
 from scannerd.errors import UsageError
 from scannerd.registry import Registry
-from scannerd.scanlogs.tape import Tape, load
-from scannerd.scanlogs.trimming import dealt_at, moment, to_round, to_span
 
 
 @click.command(short_help="Keep a span of time, or one round.")
