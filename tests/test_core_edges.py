@@ -140,3 +140,10 @@ def test_release_is_no_sign_of_life_of_the_deal() -> None:
     assert ["started", "held restart"] == table.start(40_000)
     assert ["released"] == table.command(41_000, "release")
     assert ["cleared stalled", "accepted B1 KH try 1"] == table.read(42_000, "KH")
+
+
+@pytest.mark.parametrize(("dealt", "hand", "due"), [([], "B", "A1"), (["AS"], "A", "B1")])
+def test_either_hand_may_be_the_wrong_one(dealt: list[str], hand: str, due: str) -> None:
+    """A reader of one hand gives no card to a slot of the other, whichever of the two it reads."""
+    table = Table().opened().dealt(dealt)
+    assert [f"rejected wrong_hand {due} try 1"] == table.read(5_000, "KH", hand=hand)
