@@ -19,7 +19,7 @@ from scannerd.errors import Exit
 from scannerd.journal import Journal
 from scannerd.registry import Registry
 from scannerd.scanlog import Broker, Chunk, Entry, Header, ScanlogWriter, reading
-from tests.daemon import BOUND_S, Daemon, StartDaemon, Watcher, start_daemon_fixture
+from tests.daemon import BOUND_S, Daemon, StartDaemon, Watcher, let_pass, start_daemon_fixture
 from tests.mosquitto import Mosquitto, broker_fixture, start_broker_fixture
 
 __all__ = ["broker_fixture", "start_broker_fixture", "start_daemon_fixture"]
@@ -182,6 +182,7 @@ def test_a_recording_is_found_though_the_clocks_were_read_apart(
     """Where the capture's time of day misses the journal's a little, a round is cut at the same entries."""
     daemon = start_daemon(broker.url, AUTO, start=False)
     with capturing(daemon, broker) as watcher:
+        let_pass(0.1)  # the capture must be older than what its clock is to miss by
         daemon.send("AS", "KH", "2C", "3D", "4H", "5S")
         watcher.wait_for_event("round_completed")
         daemon.send("6S")

@@ -48,7 +48,7 @@ def test_stuck_engine_is_killed_and_nothing_is_lost(broker: Mosquitto, start_dae
         assert -signal.SIGABRT == daemon.process.wait(BOUND_S)
 
         daemon.start()
-        watcher.wait_for_shown("prompt", code="deal", slot="A2")
+        watcher.wait_for_event("scanner_up", 2)
         for number, card in enumerate(SIX[2:], 3):
             daemon.send(card)
             watcher.wait_for_event("card_accepted", number)
