@@ -41,23 +41,24 @@ def _values_of(names: tuple[str, ...]) -> Callable[[object], tuple[object, ...]]
     return get if len(names) > 1 else lambda told: (get(told),)
 
 
-_FIELDS = {told: (names, _values_of(names)) for told, names in _DATA.items()}
-
-
 _LATER: dict[type, dict[str, object]] = {
     told: {field.name: field.default for field in fields(told) if field.default is not MISSING}
     for told in TOLD.values()
 }
 """Fields that were added under `1.x`, with their defaults: absent where they are that, and in older journals."""
 
+_FIRST = {told: tuple(name for name in names if name not in _LATER[told]) for told, names in _DATA.items()}
+_FIELDS = {told: (names, _values_of(names), tuple(_LATER[told].items())) for told, names in _FIRST.items()}
+
 
 def data(told: d.Told) -> dict[str, object]:
     """An event's `data`."""
-    names, values = _FIELDS[type(told)]
+    names, values, later = _FIELDS[type(told)]
     made = dict(zip(names, values(told), strict=True))
-    for name, default in _LATER[type(told)].items():
-        if made[name] == default:
-            del made[name]
+    for name, default in later:
+        value = getattr(told, name)
+        if value != default:
+            made[name] = value
     return made
 
 
