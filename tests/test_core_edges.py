@@ -47,13 +47,21 @@ def test_last_card_that_is_still_seen_opens_nothing() -> None:
     table.read(300, "AS")
     table.read(600, "KH")
     for ms in (2_000, 4_000, 6_000):
-        assert "rejected extra_card" == table.read(ms, again("KH"))[-1]
+        assert "rejected extra_card" == table.read(ms, again("KH"), again("shoe"))[-1]
 
 
 def test_round_without_a_gap_is_complete_at_its_last_card() -> None:
     """Without a gap between cards to wait for, the last of six completes the round, and none before it does."""
     table = Table(rules=Rules(min_gap_ms=0)).opened().dealt()
     assert [6_000] == [one.at // 1_000 for one in table.told if isinstance(one, d.RoundCompleted)]
+
+
+def test_duration_is_rounded_to_the_nearest_millisecond() -> None:
+    """A deal of 2,000.6 ms is told as 2,001."""
+    table = Table(TWO_SLOTS, rules=Rules(min_gap_ms=0)).opened()
+    table.read(1_000, "AS")
+    table.read(2_000.6, "KH")
+    assert [2_001] == [one.duration_ms for one in table.told if isinstance(one, d.RoundCompleted)]
 
 
 def test_other_alarms_are_no_life_of_the_deal() -> None:
