@@ -113,7 +113,7 @@ def test_slots_are_known_by_name_after_a_restart_too() -> None:
     table.read(1_000, "AS")
     assert table.state.last is not None
     table.state = table.state._replace(last=table.state.last._replace(slot=again("A1")))
-    assert ["withdrawn A1 AS multi_read", "rejected multi_read A1 try 1"] == table.read(1_100, "KH")
+    assert ["withdrawn A1 AS multi_read", "rejected multi_read A1 try 1"] == table.read(1_100, "KH", again("shoe"))
     assert TEEN_PATTI_20_20.slots[0] == TEEN_PATTI_20_20.slot(again("A1"))
 
 
